@@ -1,0 +1,30 @@
+# `make demo` and `make test` do all of their set-up: a virtual environment with the tested versions.
+VENV ?= .venv
+PYTHON ?= python3
+BIN := $(VENV)/bin
+
+.PHONY: demo test check bench clean
+
+demo: $(VENV)/ready
+	$(BIN)/python examples/digits.py
+
+test: check
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+check: $(VENV)/ready
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy --strict src
+	$(BIN)/lint-imports
+
+bench: $(VENV)/ready
+	for script in benchmarks/*.py; do $(BIN)/python $$script; done
+
+clean:
+	rm -rf $(VENV)
+
+# the mark is written last, so that an interrupted installation is made again
+$(VENV)/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev]"
+	touch $@

@@ -1,0 +1,76 @@
+"""labelspace: labels that know how classes relate.
+
+Build a label space from what you know, or learn it while training; see it, reuse it, and find out whether it helped.
+"""
+
+from labelspace._checks import LabelFileError
+from labelspace.criteria.base import Criterion
+from labelspace.criteria.disturb import DisturbLabel
+from labelspace.criteria.focal import Focal
+from labelspace.criteria.kd import Distillation
+from labelspace.criteria.labelemb import LabelEmbedding
+from labelspace.criteria.lls import LearnableSmoothing
+from labelspace.criteria.lwal import AdaptiveLabels
+from labelspace.criteria.lwr import Retrospection
+from labelspace.criteria.maxent import ConfidencePenalty
+from labelspace.criteria.mixed import MixedCrossEntropy, infogain_loss
+from labelspace.criteria.ols import OnlineSmoothing
+from labelspace.criteria.onehot import OneHot
+from labelspace.criteria.registry import criterion_class, make_criterion, methods
+from labelspace.criteria.semantic import SemanticSmoothing
+from labelspace.criteria.static import StaticLabels
+from labelspace.criteria.tfkd import VirtualTeacher
+from labelspace.criteria.uniform import UniformSmoothing
+from labelspace.criteria.zipf import ZipfSmoothing
+from labelspace.learner import Learner
+from labelspace.sources.confusion import confusion
+from labelspace.sources.cost import cost
+from labelspace.sources.groups import groups
+from labelspace.sources.lda import lda
+from labelspace.sources.nulls import permuted, random_like
+from labelspace.sources.ordinal import ordinal
+from labelspace.sources.text import text
+from labelspace.sources.tree import tree
+from labelspace.sources.uniform import uniform
+from labelspace.sources.wordnet import wordnet
+from labelspace.space import LabelSpace
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AdaptiveLabels",
+    "ConfidencePenalty",
+    "Criterion",
+    "Distillation",
+    "DisturbLabel",
+    "Focal",
+    "LabelEmbedding",
+    "LabelFileError",
+    "LabelSpace",
+    "LearnableSmoothing",
+    "Learner",
+    "MixedCrossEntropy",
+    "OneHot",
+    "OnlineSmoothing",
+    "Retrospection",
+    "SemanticSmoothing",
+    "StaticLabels",
+    "UniformSmoothing",
+    "VirtualTeacher",
+    "ZipfSmoothing",
+    "confusion",
+    "cost",
+    "criterion_class",
+    "groups",
+    "infogain_loss",
+    "lda",
+    "make_criterion",
+    "methods",
+    "ordinal",
+    "permuted",
+    "random_like",
+    "text",
+    "tree",
+    "uniform",
+    "wordnet",
+]

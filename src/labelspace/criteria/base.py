@@ -1,0 +1,342 @@
+"""Criterion: what every method shares. Subclasses write pure functions; only this file changes state or reduces."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple, final
+
+import torch
+from torch import Tensor, nn
+
+from labelspace import _checks, _distributed
+from labelspace.criteria import targets
+from labelspace.criteria.layout import Batch, Layout
+from labelspace.criteria.statistics import Statistics
+from labelspace.space import LabelSpace
+
+Labels = int | Sequence[str] | LabelSpace
+Reduction = Literal["mean", "sum", "none"]
+EXTRAS = ("features", "index", "teacher")
+
+
+class Term(NamedTuple):
+    """One summand of a loss: ``Σ w·v / Σ w`` over the batch (``Σ w·v`` where ``total``)."""
+
+    values: Tensor  # (n,)
+    weights: Tensor | None = None  # (n,), all ones if left out; class weights and ignored samples come on top
+    total: bool = False
+
+
+class Example(NamedTuple):
+    """A small ready instance and one batch for it."""
+
+    criterion: "Criterion"
+    output: Tensor
+    y: Tensor
+    extras: dict[str, Tensor]
+
+
+class Criterion(nn.Module, ABC):
+    """A loss that holds a label space: call it as ``criterion(output, y)``.
+
+    Args:
+        labels: a number of classes, their names, or a LabelSpace.
+        width: the size of the model's output, K unless the method embeds labels.
+        weight: one factor per class, applied to a sample by its true class; the mean divides by their sum.
+        ignore_index: samples with this label leave every term, statistic and denominator.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        class_dim: where classes are in ``output``: 1 as in torch, −1 for ``(B, T, K)``.
+        preset: a named set of options, for example ``"paper"``.
+        global_mean: in distributed training, divide by the sum of weights over all ranks (needs every rank to
+            call the criterion in step); False divides by this rank's own.
+        commit_every: commit running statistics every so many steps instead of at ``end_epoch()``.
+        sums: names and shapes of the statistics that ``observe`` returns, to be added up.
+        tables: names and (shape, dtype) of per-sample tables that ``observe`` fills.
+        memory: names and (shape, dtype) of per-sample tensors that ``commit`` fills; not buffers, see ``Statistics``.
+    """
+
+    name: ClassVar[str]
+    scope: ClassVar[Literal["sample", "batch"]]
+    class_axes: ClassVar[Mapping[str, tuple[int, ...]]]
+    needs: tuple[str, ...] = ()
+    stops_gradient: bool = False
+    piecewise: ClassVar[bool] = False
+    random: ClassVar[bool] = False
+    soft_targets: ClassVar[bool] = True
+    label_parameters: ClassVar[tuple[str, ...]] = ()
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"paper": {}}
+
+    weight: Tensor | None
+    steps_observed: Tensor
+
+    def __init__(
+        self,
+        labels: Labels,
+        *,
+        weight: Tensor | Sequence[float] | None,
+        ignore_index: int,
+        reduction: Reduction,
+        class_dim: int,
+        preset: str | None,
+        global_mean: bool,
+        width: int | None = None,
+        commit_every: int | None = None,
+        sums: Mapping[str, tuple[int, ...]] | None = None,
+        tables: Mapping[str, tuple[tuple[int, ...], torch.dtype]] | None = None,
+        memory: Mapping[str, tuple[tuple[int, ...], torch.dtype]] | None = None,
+    ) -> None:
+        """Check and keep what all methods have in common."""
+        super().__init__()
+        owner = type(self).__name__
+        self.names = labels.names if isinstance(labels, LabelSpace) else _checks.class_names(owner, labels)
+        self.output_dim = len(self.names) if width is None else width
+        self.reduction = _checks.choice(owner, "reduction", reduction, ["mean", "sum", "none"])
+        self.preset = preset if preset is None else _checks.choice(owner, "preset", preset, self.presets)
+        self.ignore_index = ignore_index
+        self.class_dim = class_dim
+        self.global_mean = global_mean
+        self.commit_every = (
+            commit_every if commit_every is None else _checks.whole(owner, "commit_every", commit_every, low=1)
+        )
+        self.float_options: tuple[str, ...] = ()
+        self.statistics = Statistics(sums or {}, tables or {}, memory or {})
+        self.register_buffer(
+            "weight",
+            None if weight is None else _checks.class_vector(owner, "weight", weight, len(self.names)),
+        )
+        if commit_every is not None and commit_every > 1:
+            self.register_buffer("steps_observed", torch.zeros((), dtype=torch.int64))
+
+    # ------------------------------------------------------------------ what a method writes
+
+    @abstractmethod
+    def terms(self, output: Tensor, y: Tensor) -> list[Term]:
+        """Return the loss as terms; pure. Methods with ``needs`` take those tensors as keyword-only arguments."""
+
+    @abstractmethod
+    def label_space(self) -> LabelSpace:
+        """Return the label space the method uses or has learned."""
+
+    @classmethod
+    @abstractmethod
+    def example(cls) -> Example:
+        """Return a small ready instance and inputs for it."""
+
+    def observe(self, output: Tensor, y: Tensor) -> dict[str, Tensor]:
+        """Return this batch's statistics by name; pure. Running methods only."""
+        raise NotImplementedError
+
+    def commit(self, gathered: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return new values of buffers from the gathered statistics; pure. Running methods only."""
+        raise NotImplementedError
+
+    def row_scores(self, output: Tensor) -> Tensor:
+        """Return ``(n, K)`` scores of flat rows; logits are scores already. Methods that embed labels replace it."""
+        return output
+
+    # ------------------------------------------------------------------ what users call
+
+    def forward(
+        self,
+        output: Tensor,
+        y: Tensor,
+        *,
+        features: Tensor | None = None,
+        index: Tensor | None = None,
+        teacher: Tensor | None = None,
+    ) -> Tensor:
+        """Return the loss; extras that the method does not declare in ``needs`` are ignored."""
+        given = {"features": features, "index": index, "teacher": teacher}
+        extras = {name: self._needed(name, given[name]) for name in self.needs}
+        with torch.autocast(output.device.type, enabled=False):
+            batch = self._layout().batch(output, y, extras)
+            loss = self._reduced(self.terms(batch.output, batch.y, **batch.extras), batch)
+            if self.training and torch.is_grad_enabled() and self.statistics:
+                self._observe(batch)
+        return loss
+
+    @final
+    def scores(self, output: Tensor) -> Tensor:
+        """Return a score per class in the layout of ``output``; the largest predicts."""
+        layout = self._layout()
+        return layout.unflatten(self.row_scores(layout.flatten(output)), output)
+
+    @final
+    def predict(self, output: Tensor) -> Tensor:
+        """Return the predicted class indices."""
+        return self.scores(output).argmax(dim=self.class_dim)
+
+    @final
+    def end_epoch(self) -> None:
+        """Commit what was observed since the last commit. In distributed training every rank calls it."""
+        if self.statistics and self.commit_every is None:
+            with torch.no_grad():
+                self._rebind(self.commit(self.statistics.gathered()))
+            self.statistics.clear()
+
+    @final
+    def gather(self) -> None:
+        """Move pending statistics of all ranks to rank 0; every rank calls it before rank 0 saves a checkpoint."""
+        self.statistics.gather()
+
+    @final
+    def undecayed_parameters(self) -> list[nn.Parameter]:
+        """Return the label parameters, which weight decay leaves alone unless ``decay_labels`` says otherwise."""
+        if getattr(self, "decay_labels", False):
+            return []
+        return [parameter for name, parameter in self.named_parameters() if name in self.label_parameters]
+
+    # ------------------------------------------------------------------ for methods
+
+    def option(self, name: str, value: float, **interval: Any) -> None:
+        """Register a float option as a 0-dim float64 tensor under its own name, so that vmap can run many values."""
+        checked = _checks.number(type(self).__name__, name, value, **interval)
+        self.register_buffer(name, torch.tensor(checked, dtype=torch.float64), persistent=False)
+        self.float_options = (*self.float_options, name)
+
+    @classmethod
+    def resolved(cls, preset: str | None, defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return options: what was given, else what the preset says, else the default."""
+        chosen = {**defaults, **(cls.presets[preset] if preset is not None else {})}
+        return {name: chosen[name] if given[name] is None else given[name] for name in defaults}
+
+    @classmethod
+    def choose(cls, name: str, value: Any, options: Sequence[Any]) -> Any:
+        """Return ``value`` if it is one of ``options``."""
+        return _checks.choice(cls.__name__, name, value, options)
+
+    @classmethod
+    def count_classes(cls, labels: Labels) -> int:
+        """Return K."""
+        return len(labels.names if isinstance(labels, LabelSpace) else _checks.class_names(cls.__name__, labels))
+
+    @classmethod
+    def needs_space(cls, labels: Any) -> LabelSpace:
+        """Return ``labels`` if it is a LabelSpace; say how to get one otherwise."""
+        if isinstance(labels, LabelSpace):
+            return labels
+        remedy = "Build one, for example labelspace.ordinal(labels) or labelspace.wordnet(names)."
+        raise _checks.fail_type(cls.__name__, "labels", "a LabelSpace", repr(labels), remedy)
+
+    def over_batch(self, tensor: Tensor) -> Tensor:
+        """Return the sum of a batch statistic over all ranks, with gradient. For methods of scope ``"batch"``."""
+        return _distributed.differentiable_sum_over_ranks(tensor) if self._synchronised() else tensor
+
+    def positions(self, count: int, start: Tensor) -> Tensor:
+        """Return the place of each sample in the stream of all samples, the same for any split or number of ranks."""
+        return start + _distributed.rank() * count + torch.arange(count, device=start.device)
+
+    # ------------------------------------------------------------------ inside
+
+    def _layout(self) -> Layout:
+        return Layout(
+            type(self).__name__,
+            len(self.names),
+            self.output_dim,
+            self.class_dim,
+            self.ignore_index,
+            self.soft_targets,
+        )
+
+    def _needed(self, name: str, value: Tensor | None) -> Tensor:
+        if value is None:
+            remedy = f"Call it as criterion(output, y, {name}=…); a Learner passes features by itself."
+            raise _checks.fail(type(self).__name__, name, "given with every call", None, remedy)
+        return value
+
+    def _synchronised(self) -> bool:
+        # evaluation often runs on one rank only: a collective there would wait forever
+        return self.global_mean and self.training and torch.is_grad_enabled() and _distributed.world_size() > 1
+
+    def _reduced(self, terms: Sequence[Term], batch: Batch) -> Tensor:
+        sample_weight = batch.valid.to(batch.output.dtype)
+        if self.weight is not None:
+            sample_weight = sample_weight * targets.rows(self.weight.to(sample_weight).unsqueeze(1), batch.y).squeeze(1)
+        weights = [sample_weight if term.weights is None else sample_weight * term.weights for term in terms]
+        weighted = [torch.where(w > 0, term.values, 0) * w for term, w in zip(terms, weights, strict=True)]
+        if self.reduction == "none":
+            return torch.stack(weighted).sum(dim=0).reshape(batch.shape)
+        sums = torch.stack([values.sum() for values in weighted])
+        if self.reduction == "sum":
+            return sums.sum()
+        totals = torch.stack(
+            [torch.ones_like(w.sum()) if term.total else w.sum() for term, w in zip(terms, weights, strict=True)]
+        )
+        # the number of ranks cancels the average that DistributedDataParallel takes over gradients
+        ranks = 1
+        if self._synchronised():
+            ranks = _distributed.world_size()
+            summed = _distributed.sum_over_ranks(totals)
+            totals = torch.where(torch.tensor([term.total for term in terms], device=summed.device), 1, summed)
+        return ranks * (sums / torch.where(totals > 0, totals, 1)).sum()
+
+    def _observe(self, batch: Batch) -> None:
+        with torch.no_grad():
+            index = batch.extras.get("index")
+            extras = {name: value.detach() for name, value in batch.extras.items()}
+            place = None if index is None else torch.where(batch.valid, index.long(), -1)
+            self.statistics.add(self.observe(batch.output.detach(), batch.y.detach(), **extras), place)
+            if self.commit_every is not None:
+                self._commit_in_step(self.commit_every)
+
+    def _commit_in_step(self, every: int) -> None:
+        gathered = self.statistics.gathered()
+        if every == 1:
+            self._rebind(self.commit(gathered))
+            self.statistics.clear()
+            return
+        # the choice is made by a tensor, not by Python: a counter in Python would recompile every step
+        self.steps_observed = self.steps_observed + 1
+        due = self.steps_observed % every == 0
+        new = self.commit(gathered)
+        old = {**dict(self.named_buffers()), **self.statistics.memory}
+        self._rebind({name: torch.where(due, value, old[name]) for name, value in new.items()})
+        sums = self.statistics.sums
+        self.statistics.sums = {name: torch.where(due, 0, total) for name, total in sums.items()}
+
+    def _rebind(self, values: Mapping[str, Tensor]) -> None:
+        # rebound, not copied into: the graph of the last loss may still hold the old tensor
+        memory = self.statistics.memory
+        for name, value in values.items():
+            if name in memory:
+                memory[name] = value.to(memory[name])
+            else:
+                setattr(self, name, value.to(getattr(self, name)))
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Criterion":
+        options = {id(self._buffers[name]) for name in self.float_options}
+
+        def kept(tensor: Tensor) -> Tensor:
+            moved = fn(tensor)
+            if id(tensor) in options:
+                precision = torch.float32 if moved.device.type == "mps" else torch.float64
+                return tensor.to(moved.device, precision)
+            half = moved.dtype in (torch.float16, torch.bfloat16)
+            return tensor.to(moved.device) if half else moved
+
+        super()._apply(kept, recurse)  # type: ignore[no-untyped-call]
+        self.statistics.apply(kept)
+        return self
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        for name, tensor in self.statistics.state().items():
+            destination[f"{prefix}statistics.{name}"] = tensor.detach()
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        metadata: Any,
+        strict: bool,
+        missing: Any,
+        unexpected: Any,
+        errors: Any,
+    ) -> None:
+        names = list(self.statistics.state())
+        saved = {name: state_dict.pop(f"{prefix}statistics.{name}", None) for name in names}
+        absent = [f"{prefix}statistics.{name}" for name, tensor in saved.items() if tensor is None]
+        missing.extend(absent)
+        errors.extend(self.statistics.mismatches(saved, prefix))
+        if not absent and not errors:
+            self.statistics.load({name: tensor for name, tensor in saved.items() if tensor is not None})
+        super()._load_from_state_dict(state_dict, prefix, metadata, strict, missing, unexpected, errors)

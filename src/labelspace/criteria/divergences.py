@@ -1,0 +1,162 @@
+"""Losses per sample with analytic gradients, computed in log space.
+
+Each Function saves its inputs and recomputes in ``backward`` with ordinary torch operations. Keeping softmax from the
+forward pass would save one pass, but then the graph of the gradient would not know that it depends on the inputs, and
+second derivatives would be silently wrong. Forward takes ``(n, K)``, returns ``(n,)``.
+"""
+
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+Rows = Float[Tensor, "n k"]
+Values = Float[Tensor, " n"]
+
+
+def soft_cross_entropy(output: Rows, target: Rows) -> Values:
+    """Return ``H(t, p) = −Σ_j t_j log p_j`` with ``p = softmax(output)``, per sample.
+
+    The target needs no unit mass: ``H(a, p) + H(b, p) = H(a + b, p)``. Where it has none, ``output`` may be ``−inf``.
+    """
+    return _as_tensor(_SoftCrossEntropy.apply(output, target))  # type: ignore[no-untyped-call]
+
+
+def entropy_terms(output: Rows, log_target: Rows, coefficients: Float[Tensor, " 4"]) -> Values:
+    """Return ``a·(−H(t)) + b·H(t, p) + c·(−H(p)) + d·H(p, t)`` per sample.
+
+    With all four at 1 this is the symmetric divergence ``KL(t‖p) + KL(p‖t)``.
+    """
+    return _as_tensor(_EntropyTerms.apply(output, log_target, coefficients))  # type: ignore[no-untyped-call]
+
+
+def probability_excess(output: Rows, target: Rows, cap: Tensor) -> Values:
+    """Return the hinge ``max(0, p_y − cap)`` with ``p_y = Σ_j t_j p_j``, per sample."""
+    return _as_tensor(_ProbabilityExcess.apply(output, target, cap))  # type: ignore[no-untyped-call]
+
+
+def euclidean(points: Float[Tensor, "n d"], centres: Float[Tensor, "k d"]) -> Float[Tensor, "n k"]:
+    """Return distances ``‖z_n − ŷ_k‖``, squared distances floored at 1e-12 (where the gradient is zero)."""
+    return _as_tensor(_Euclidean.apply(points, centres))  # type: ignore[no-untyped-call]
+
+
+def _as_tensor(result: Any) -> Tensor:
+    assert isinstance(result, Tensor)
+    return result
+
+
+def _product(weights: Tensor, logarithms: Tensor) -> Tensor:
+    """Return ``w·log`` with ``0·(−inf) = 0``."""
+    return torch.where(weights == 0, 0, weights * torch.where(weights == 0, 0, logarithms))
+
+
+class _SoftCrossEntropy(torch.autograd.Function):
+    # L = −Σ_j t_j log p_j.   ∂ log p_j/∂z_i = δ_ij − p_i, so ∂L/∂z_i = p_i Σ_j t_j − t_i.   ∂L/∂t_j = −log p_j.
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(output: Tensor, target: Tensor) -> Tensor:
+        return -_product(target, torch.log_softmax(output, dim=-1)).sum(dim=-1)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        output, target = ctx.saved_tensors
+        gradient = gradient.unsqueeze(-1)
+        to_output = to_target = None
+        if ctx.needs_input_grad[0]:
+            mass = target.sum(dim=-1, keepdim=True)
+            to_output = gradient * (torch.softmax(output, dim=-1) * mass - target)
+        if ctx.needs_input_grad[1]:
+            to_target = -gradient * torch.log_softmax(output, dim=-1)
+        return to_output, to_target
+
+
+class _EntropyTerms(torch.autograd.Function):
+    # With ℓ = log t as the variable (t = e^ℓ) and λ = log p:
+    #   L = Σ a·tℓ − b·tλ + c·pλ − d·pℓ.
+    # ∂/∂ℓ_j:  a·t_j(ℓ_j + 1) − b·t_j λ_j − d·p_j.
+    # ∂/∂z_j, from ∂λ_i/∂z_j = δ_ij − p_j and ∂p_i/∂z_j = p_i(δ_ij − p_j):
+    #   b:  p_j Σt − t_j      c:  p_j(λ_j − Σ pλ)      d:  −p_j(ℓ_j − Σ pℓ).
+    # For Σt = 1, c and d at 1 give p_j(log(p_j/t_j) − KL(p‖t)), which the paper's appendix leaves out.
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(output: Tensor, log_target: Tensor, coefficients: Tensor) -> Tensor:
+        first, second, third, fourth = coefficients.to(output.dtype).unbind(-1)
+        log_p = torch.log_softmax(output, dim=-1)
+        target, p = log_target.exp(), log_p.exp()
+        # one factor per weight, so that each product needs one guard against 0·(−inf)
+        inner = _product(target, first * log_target - second * log_p)
+        return (inner + _product(p, third * log_p - fourth * log_target)).sum(dim=-1)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+        output, log_target, coefficients = ctx.saved_tensors
+        first, second, third, fourth = coefficients.to(output.dtype).unbind(-1)
+        gradient = gradient.unsqueeze(-1)
+        log_p = torch.log_softmax(output, dim=-1)
+        target, p = log_target.exp(), log_p.exp()
+        to_output = to_log_target = None
+        if ctx.needs_input_grad[0]:
+            mass = target.sum(dim=-1, keepdim=True)
+            inner = third * log_p - fourth * log_target
+            mean = _product(p, inner).sum(dim=-1, keepdim=True)
+            to_output = gradient * (second * (p * mass - target) + _product(p, inner) - p * mean)
+        if ctx.needs_input_grad[1]:
+            own = _product(target, first * (log_target + 1) - second * log_p)
+            to_log_target = gradient * (own - fourth * p)
+        return to_output, to_log_target, None
+
+
+class _ProbabilityExcess(torch.autograd.Function):
+    # q = Σ_j t_j p_j.   ∂q/∂z_i = p_i (t_i − q).   The hinge passes the gradient where q > cap.
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(output: Tensor, target: Tensor, cap: Tensor) -> Tensor:
+        return ((torch.softmax(output, dim=-1) * target).sum(dim=-1) - cap).clamp_min(0)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        output, target, cap = ctx.saved_tensors
+        p = torch.softmax(output, dim=-1)
+        q = (p * target).sum(dim=-1, keepdim=True)
+        return gradient.unsqueeze(-1) * (q > cap) * p * (target - q), None, None
+
+
+class _Euclidean(torch.autograd.Function):
+    # ∂d_nk/∂z_n = (z_n − ŷ_k)/d_nk = −∂d_nk/∂ŷ_k.  With w = g/d (0 where floored):
+    #   ∂/∂z_n = (Σ_k w_nk) z_n − Σ_k w_nk ŷ_k,   ∂/∂ŷ_k = (Σ_n w_nk) ŷ_k − Σ_n w_nk z_n:
+    # two matrix products, never an (n, k, d) array. torch's own cdist has no second derivative.
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(points: Tensor, centres: Tensor) -> Tensor:
+        distances = torch.cdist(points, centres, compute_mode="donot_use_mm_for_euclid_dist")
+        return distances.clamp_min(1e-6)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:
+        points, centres = ctx.saved_tensors
+        distances = euclidean(points, centres)
+        weights = torch.where(distances > 1e-6, gradient / distances, 0)
+        to_points = weights.sum(dim=-1, keepdim=True) * points - weights @ centres
+        to_centres = weights.sum(dim=-2).unsqueeze(-1) * centres - weights.transpose(-1, -2) @ points
+        return to_points, to_centres

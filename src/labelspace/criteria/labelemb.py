@@ -1,0 +1,202 @@
+"""Label embedding network (paper 004): a second head learns which classes look alike."""
+
+from collections.abc import Sequence
+from typing import Literal, final
+
+import torch
+from torch import Tensor, nn
+
+from labelspace import _checks
+from labelspace.criteria import divergences, targets
+from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term
+from labelspace.space import LabelSpace
+
+
+@final
+class LabelEmbedding(Criterion):
+    """Five terms: ``H(y,p1) + H(ê,p1) + H(y,p2) + max(0, p2_y − cap) + m·H(softmax(z2/τ), ê)``.
+
+    ``z1`` is the model's output, ``z2 = second_head(sg features)``, ``ê = softmax(E[y])``; m keeps the samples that the
+    second head gets right. Prediction uses z1. ``pretrained`` fixes ê and drops the second head: the first two terms.
+
+    Paper says: weights 1 and 1, only features are stopped, hinge per sample. Code does: weights ½, ê and softmax(z2/τ)
+    are stopped too, hinge summed over the batch. We do: the paper's weights and hinge, the code's stops (E learns only
+    from the last term). ``preset="paper"`` and ``"reference"`` are the two.
+
+    Args:
+        labels: a number of classes, their names, or a LabelSpace.
+        in_features: the width of ``features``; None with ``pretrained``.
+        temperature: τ > 0, softens the second head for the embedding.
+        cap: α in [0, 1], where the hinge on the second head's confidence begins.
+        init_scale: E starts at this times the identity. At 1 softmax(E) puts only 0.23 on the class at K=10.
+        rank: ``E[y] = ReLU(A_y·B)`` with h = rank columns, for many classes.
+        beta: the weight of the first two terms.
+        hinge: ``"linear"``, ``"squared"``, or ``"absolute"`` for ``|p2_y − cap|``.
+        hinge_total: sum the hinge over the batch while other terms are means.
+        stop_targets: keep gradients from ê in the second term and from softmax(z2/τ) in the last.
+        pretrained: relations to use as ê instead of learning them.
+        weight, ignore_index, reduction, class_dim, preset, global_mean: as in every criterion, see ``Criterion``.
+
+    Shape:
+        output ``(N, K)`` or ``(N, K, d…)``; features ``(N, F)`` or ``(N, F, d…)``; y class indices or probabilities.
+
+    Example:
+        >>> criterion = LabelEmbedding(3, in_features=8)
+        >>> criterion(torch.zeros(2, 3), torch.tensor([0, 2]), features=torch.zeros(2, 8)).item() > 0
+        True
+
+    Reference:
+        Paper 004, eq. (7)–(17).
+    """
+
+    name = "labelemb"
+    scope = "sample"
+    needs: tuple[str, ...] = ("features",)
+    stops_gradient = True
+    piecewise = True
+    class_axes = {
+        "output": (1,),
+        "embedding": (0, 1),
+        "factor": (0,),
+        "basis": (1,),
+        "fixed": (0, 1),
+        "second_head.weight": (0,),
+        "second_head.bias": (0,),
+    }
+    label_parameters = ("embedding", "factor", "basis")
+    presets = {
+        "paper": {"stop_targets": False},
+        "reference": {"beta": 0.5, "hinge_total": True},
+    }
+    temperature: Tensor
+    cap: Tensor
+    beta: Tensor
+    fixed: Tensor
+
+    def __init__(
+        self,
+        labels: Labels,
+        *,
+        in_features: int | None,
+        temperature: float = 2.0,
+        cap: float = 0.9,
+        init_scale: float = 1.0,
+        rank: int | None = None,
+        beta: float | None = None,
+        hinge: Literal["linear", "squared", "absolute"] = "linear",
+        hinge_total: bool | None = None,
+        stop_targets: bool | None = None,
+        pretrained: LabelSpace | None = None,
+        weight: Tensor | Sequence[float] | None = None,
+        ignore_index: int = -100,
+        reduction: Reduction = "mean",
+        class_dim: int = 1,
+        preset: str | None = None,
+        global_mean: bool = True,
+    ) -> None:
+        """Make the second head and the embedding, or take a fixed one."""
+        super().__init__(
+            labels,
+            weight=weight,
+            ignore_index=ignore_index,
+            reduction=reduction,
+            class_dim=class_dim,
+            preset=preset,
+            global_mean=global_mean,
+        )
+        given = {"beta": beta, "hinge_total": hinge_total, "stop_targets": stop_targets}
+        chosen = self.resolved(preset, {"beta": 1.0, "hinge_total": False, "stop_targets": True}, given)
+        self.in_features, self.init_scale, self.rank = in_features, float(init_scale), rank
+        self.hinge = self.choose("hinge", hinge, ["linear", "squared", "absolute"])
+        self.hinge_total, self.stop_targets = bool(chosen["hinge_total"]), bool(chosen["stop_targets"])
+        self.option("temperature", temperature, low=0, open_low=True)
+        self.option("cap", cap, low=0, high=1)
+        self.option("beta", chosen["beta"], low=0)
+        self.pretrained = pretrained is not None
+        if pretrained is not None:
+            self._take(pretrained)
+        else:
+            self._make_parameters()
+
+    def _take(self, pretrained: LabelSpace) -> None:
+        _checks.known_names(type(self).__name__, "pretrained", self.names, pretrained.names)
+        self.needs, self.stops_gradient = (), False
+        self.register_buffer("fixed", pretrained.relations().subset(self.names).matrix.clone())
+
+    def _make_parameters(self) -> None:
+        owner, count = type(self).__name__, len(self.names)
+        if self.in_features is None:
+            remedy = "It is the width of the features that the second head reads."
+            raise _checks.fail(owner, "in_features", "given unless `pretrained` is", None, remedy)
+        self.second_head = nn.Linear(_checks.whole(owner, "in_features", self.in_features, low=1), count)
+        if self.rank is None:
+            self.embedding = nn.Parameter(self.init_scale * torch.eye(count))
+        else:
+            size = _checks.whole(owner, "rank", self.rank, low=1)
+            self.factor = nn.Parameter(torch.randn(count, size))
+            self.basis = nn.Parameter((2 * torch.rand(size, count) - 1) / size**0.5)
+
+    def terms(self, output: Tensor, y: Tensor, *, features: Tensor | None = None) -> list[Term]:
+        """Return the five terms: the first two and the next two share a pass each."""
+        member = targets.membership(y, len(self.names), output.dtype)
+        if self.pretrained:
+            soft = targets.rows(self.fixed.to(output.dtype), y)
+            return [Term(divergences.soft_cross_entropy(output, self.beta * (member + soft)))]
+        assert features is not None
+        log_soft = self._log_rows(y, output.dtype)
+        soft = log_soft.exp()
+        # H(y, p1) + H(ê, p1) = H(y + ê, p1): one softmax for both
+        first = divergences.soft_cross_entropy(
+            output, self.beta * (member + (soft.detach() if self.stop_targets else soft))
+        )
+        # nothing behind the features learns from the second head
+        second = nn.functional.linear(features.detach(), *(p.to(output.dtype) for p in self.second_head.parameters()))
+        learnt = torch.softmax(second / self.temperature, dim=-1)
+        learnt = learnt.detach() if self.stop_targets else learnt
+        last = -(learnt * log_soft).sum(dim=-1)
+        right = (second.argmax(dim=-1) == targets.hard(y)).to(output.dtype)
+        return [
+            Term(first),
+            Term(divergences.soft_cross_entropy(second, member)),
+            Term(self._hinge(second, member), total=self.hinge_total),
+            Term(last, right),
+        ]
+
+    def _hinge(self, second: Tensor, member: Tensor) -> Tensor:
+        if self.hinge == "absolute":
+            return ((torch.softmax(second, dim=-1) * member).sum(dim=-1) - self.cap).abs()
+        excess = divergences.probability_excess(second, member, self.cap)
+        return excess.square() if self.hinge == "squared" else excess
+
+    def _log_rows(self, y: Tensor, dtype: torch.dtype) -> Tensor:
+        """Return ``log ê``; probabilities mix rows of softmax(E)."""
+        if not targets.is_soft(y):
+            return torch.log_softmax(self._logits(y).to(dtype), dim=-1)
+        everyone = torch.arange(len(self.names), device=y.device)
+        mixed = y @ torch.softmax(self._logits(everyone).to(dtype), dim=-1)
+        return mixed.clamp_min(torch.finfo(dtype).tiny).log()
+
+    def _logits(self, y: Tensor) -> Tensor:
+        if self.rank is None:
+            return targets.rows(self.embedding, y)
+        return torch.relu(targets.rows(self.factor, y) @ self.basis)
+
+    def label_space(self) -> LabelSpace:
+        """Return softmax(E), or the fixed rows, as relations."""
+        with torch.no_grad():
+            if self.pretrained:
+                return LabelSpace(self.names, self.fixed.cpu(), "relations", {"builder": "labelemb", "fixed": True})
+            everyone = torch.arange(len(self.names), device=self.cap.device)
+            matrix = torch.softmax(self._logits(everyone).double(), dim=1).cpu()
+        return LabelSpace(self.names, matrix, "relations", {"builder": "labelemb"})
+
+    @classmethod
+    def example(cls) -> Example:
+        """Return a criterion of four classes and eight samples; the second head is right for some and sure of one."""
+        generator = torch.Generator().manual_seed(0)
+        criterion = cls(["a", "b", "c", "d"], in_features=5, cap=0.4)
+        criterion.embedding.data = torch.randn(4, 4, generator=generator)
+        criterion.second_head.weight.data = torch.randn(4, 5, generator=generator)
+        criterion.second_head.bias.data = torch.randn(4, generator=generator)
+        output, features = torch.randn(8, 4, generator=generator), torch.randn(8, 5, generator=generator)
+        return Example(criterion, output, torch.tensor([0, 1, 2, 3, 1, 2, 0, 3]), {"features": features})

@@ -1,0 +1,134 @@
+"""From whatever the caller has to flat, checked, cast rows, and back."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from labelspace import _checks
+
+
+class Batch(NamedTuple):
+    """A batch inside a criterion: flat rows in float32 or float64."""
+
+    output: Tensor  # (n, D)
+    y: Tensor  # (n,) int64 with −1, or (n, K) probabilities with zero rows, for ignored samples
+    valid: Tensor  # (n,) bool
+    extras: dict[str, Tensor]
+    shape: torch.Size  # of the samples, before flattening
+
+
+class Layout(NamedTuple):
+    """What a criterion expects of its inputs."""
+
+    owner: str
+    classes: int
+    width: int  # of the output
+    class_dim: int
+    ignore_index: int
+    soft: bool  # whether probabilities are accepted
+
+    def batch(self, output: Tensor, y: Tensor, extras: dict[str, Tensor]) -> Batch:
+        """Return the flattened batch."""
+        flat = self.flatten(output)
+        shape = self._sample_shape(output)
+        self._check_target(output, y, shape)
+        labels = self._probabilities(y, flat.dtype) if y.is_floating_point() else self._indices(y)
+        valid = labels.sum(dim=-1) > 0 if labels.ndim == 2 else labels >= 0
+        # an ignored row may hold anything, even NaN: zeros keep it out of values and gradients alike
+        flat = torch.where(valid.unsqueeze(-1), flat, 0)
+        return Batch(flat, labels, valid, {k: self._extra(k, v, valid, shape) for k, v in extras.items()}, shape)
+
+    def flatten(self, output: Tensor) -> Tensor:
+        """Return ``(n, D)`` rows in float32, or float64 where they come so."""
+        if not isinstance(output, Tensor) or not output.is_floating_point():
+            got = getattr(output, "dtype", type(output).__name__)
+            raise _checks.fail_type(self.owner, "output", "a floating point tensor", got)
+        if output.ndim < 2:
+            remedy = "Add a batch dimension with output[None]."
+            got = f"shape {tuple(output.shape)}"
+            raise _checks.fail(self.owner, "output", "of two or more dimensions", got, remedy)
+        if output.shape[self.class_dim] != self.width:
+            got = f"shape {tuple(output.shape)}"
+            expected = f"of size {self.width} along dimension {self.class_dim}"
+            remedy = "Make the model's last layer that wide, pass as many labels, or set class_dim."
+            raise _checks.fail(self.owner, "output", expected, got, remedy)
+        return _computed(output.movedim(self.class_dim, -1).reshape(-1, self.width))
+
+    def unflatten(self, rows: Tensor, like: Tensor) -> Tensor:
+        """Return ``(n, K)`` rows in the layout of ``like``."""
+        return rows.reshape(*self._sample_shape(like), rows.shape[-1]).movedim(-1, self.class_dim)
+
+    def _sample_shape(self, output: Tensor) -> torch.Size:
+        return output.movedim(self.class_dim, -1).shape[:-1]
+
+    def _check_target(self, output: Tensor, y: Tensor, shape: torch.Size) -> None:
+        if not isinstance(y, Tensor) or y.dtype == torch.bool or y.is_complex():
+            got = getattr(y, "dtype", type(y).__name__)
+            raise _checks.fail_type(self.owner, "y", "a tensor of class indices or probabilities", got)
+        if not y.is_floating_point():
+            if y.shape != shape:
+                expected = f"class indices of shape {tuple(shape)}"
+                raise _checks.fail(self.owner, "y", expected, f"shape {tuple(y.shape)}")
+            return
+        if not self.soft:
+            remedy = "Leave out mixup or CutMix, or choose a method that takes soft targets."
+            raise _checks.fail(self.owner, "y", "class indices: it cannot use probabilities", y.dtype, remedy)
+        wanted = list(output.shape)
+        wanted[self.class_dim] = self.classes
+        if list(y.shape) != wanted:
+            expected = f"probabilities of shape {tuple(wanted)} or integer class indices of shape {tuple(shape)}"
+            raise _checks.fail(self.owner, "y", expected, f"{y.dtype} of shape {tuple(y.shape)}")
+
+    def _indices(self, y: Tensor) -> Tensor:
+        flat = y.reshape(-1).long()
+        labels = torch.where(flat == self.ignore_index, -1, flat)
+        if _may_look_at(labels):
+            wrong = labels[(labels < -1) | (labels >= self.classes) | ((labels == -1) & (flat != self.ignore_index))]
+            if len(wrong):
+                expected = f"class indices from 0 to {self.classes - 1} (or ignore_index={self.ignore_index})"
+                remedy = "Map the labels to 0…K−1 first."
+                raise _checks.fail(self.owner, "y", expected, int(wrong[0]), remedy)
+        return labels
+
+    def _probabilities(self, y: Tensor, dtype: torch.dtype) -> Tensor:
+        flat = y.movedim(self.class_dim, -1).reshape(-1, self.classes).to(dtype)
+        if self.ignore_index >= 0:
+            columns = torch.arange(self.classes, device=flat.device)
+            flat = torch.where(columns == self.ignore_index, 0, flat)
+        mass = flat.sum(dim=-1, keepdim=True)
+        if _may_look_at(mass) and mass.numel():
+            worst = mass.max().item()
+            # a comparison that NaN fails too
+            if not (bool((flat >= 0).all()) and worst <= 1.01):
+                expected = "probabilities: not negative, rows summing to at most 1"
+                got = f"a row summing to {worst:g}, smallest entry {flat.min().item():g}"
+                raise _checks.fail(self.owner, "y", expected, got, "Divide each row by its sum.")
+        return flat / torch.where(mass > 0, mass, 1)
+
+    def _extra(self, name: str, value: Tensor, valid: Tensor, shape: torch.Size) -> Tensor:
+        """Return an extra with samples flattened: indices ``(n,)``, everything else ``(n, …)`` in float."""
+        if not value.is_floating_point():
+            flat = value.reshape(-1)
+        elif len(shape) > 1:
+            flat = _computed(value.movedim(self.class_dim, -1).reshape(-1, value.shape[self.class_dim]))
+        else:
+            flat = _computed(value)
+        if flat.shape[0] != valid.shape[0]:
+            expected = f"for the same {valid.shape[0]} samples as `output`"
+            raise _checks.fail(self.owner, name, expected, f"shape {tuple(value.shape)}")
+        if not flat.is_floating_point():
+            return flat
+        return torch.where(valid.reshape(-1, *[1] * (flat.ndim - 1)), flat, 0)
+
+
+def _computed(tensor: Tensor) -> Tensor:
+    return tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor
+
+
+def _may_look_at(tensor: Tensor) -> bool:
+    """Return whether values can be checked without stopping a device, a compiler or a transform."""
+    if torch.compiler.is_compiling() or tensor.device.type != "cpu":
+        return False
+    # inside vmap a batched tensor has no single value to look at; torch offers no public question for that
+    return not torch._C._functorch.is_batchedtensor(tensor)

@@ -1,0 +1,166 @@
+"""Learnable label smoothing (paper 002): the smoothing mass of each class is a learned distribution."""
+
+import math
+from collections.abc import Sequence
+from typing import final
+
+import torch
+from torch import Tensor, nn
+
+from labelspace import _checks
+from labelspace.criteria import divergences, targets
+from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term
+from labelspace.space import LabelSpace
+
+TERMS = ("-H(t)", "H(t,p)", "-H(p)", "H(p,t)")
+
+
+@final
+class LearnableSmoothing(Criterion):
+    """Symmetric divergence between p and ``t = (1−α)·δ_y + α·softmax(Q[y])``, Q learned with the model.
+
+    ``L = ½·(KL(t‖p) + KL(p‖t))``; gradients flow into p and Q alike. The learned rows are a substitute teacher:
+    ``SemanticSmoothing(criterion.label_space(), smoothing=α)`` trains another model on them, and
+    ``label_space().subset(names)`` keeps some of the classes.
+
+    Paper says: the sum of both divergences, eq. (5). Code does (its pseudo-code): half of that, and weight decay on
+    Q. We do: half, without decay. ``preset="paper"`` does not halve, ``"pseudocode"`` decays.
+
+    Args:
+        labels: a number of classes, their names, or a LabelSpace.
+        smoothing: α in (0, 1].
+        terms: which of the four entropies ``-H(t)``, ``H(t,p)``, ``-H(p)``, ``H(p,t)`` make up the loss.
+        halve: whether the loss is halved.
+        decay_labels: whether weight decay reaches Q through ``Learner.parameter_groups``.
+        rank: write Q as a product of ``(K, rank)`` and ``(rank, K)``, for many classes.
+        top: learn a logit only for this many nearest classes of each class and one for all others together; needs a
+            LabelSpace, which says who is near.
+        weight, ignore_index, reduction, class_dim, preset, global_mean: as in every criterion, see ``Criterion``.
+
+    Shape:
+        output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.
+
+    Example:
+        >>> criterion = LearnableSmoothing(["cat", "dog", "car"], smoothing=0.1)
+        >>> criterion.label_logits.shape
+        torch.Size([3, 3])
+        >>> criterion(torch.zeros(1, 3), torch.tensor([0])).item() > 0
+        True
+
+    Reference:
+        Paper 002, eq. (3)–(5), appendices A and B.
+    """
+
+    name = "lls"
+    scope = "sample"
+    class_axes = {"output": (1,), "label_logits": (0, 1)}
+    label_parameters = ("label_logits", "label_factor", "label_basis", "top_logits")
+    presets = {
+        "paper": {"halve": False},
+        "pseudocode": {"halve": True, "decay_labels": True},
+    }
+    smoothing: Tensor
+    coefficients: Tensor
+    near: Tensor
+
+    def __init__(
+        self,
+        labels: Labels,
+        *,
+        smoothing: float = 0.1,
+        terms: Sequence[str] = TERMS,
+        halve: bool | None = None,
+        decay_labels: bool | None = None,
+        rank: int | None = None,
+        top: int | None = None,
+        weight: Tensor | Sequence[float] | None = None,
+        ignore_index: int = -100,
+        reduction: Reduction = "mean",
+        class_dim: int = 1,
+        preset: str | None = None,
+        global_mean: bool = True,
+    ) -> None:
+        """Start Q at zero: every class spreads its mass evenly."""
+        super().__init__(
+            labels,
+            weight=weight,
+            ignore_index=ignore_index,
+            reduction=reduction,
+            class_dim=class_dim,
+            preset=preset,
+            global_mean=global_mean,
+        )
+        given = {"halve": halve, "decay_labels": decay_labels}
+        chosen = self.resolved(preset, {"halve": True, "decay_labels": False}, given)
+        self.halve, self.decay_labels = bool(chosen["halve"]), bool(chosen["decay_labels"])
+        self.loss_terms = tuple(self.choose("terms", term, TERMS) for term in terms)
+        self.option("smoothing", smoothing, low=0, high=1, open_low=True)
+        switches = torch.tensor([float(term in self.loss_terms) for term in TERMS], dtype=torch.float64)
+        self.register_buffer("coefficients", switches * (0.5 if self.halve else 1.0), persistent=False)
+        self.rank, self.top = rank, top
+        self._make_logits(labels)
+
+    def _make_logits(self, labels: Labels) -> None:
+        owner, count = type(self).__name__, len(self.names)
+        if self.rank is not None and self.top is not None:
+            raise _checks.fail(owner, "rank and top", "given one at a time", f"{self.rank} and {self.top}")
+        if self.rank is not None:
+            size = _checks.whole(owner, "rank", self.rank, low=1)
+            # one factor at zero starts Q at zero, the other away from zero lets the gradient through
+            self.label_factor = nn.Parameter(torch.zeros(count, size))
+            self.label_basis = nn.Parameter(torch.randn(size, count, generator=torch.Generator().manual_seed(0)))
+        elif self.top is not None:
+            relations = self.needs_space(labels).relations().matrix
+            size = min(_checks.whole(owner, "top", self.top, low=1), count - 1)
+            near = relations.clone().fill_diagonal_(-1).topk(size, dim=1).indices
+            self.register_buffer("near", torch.cat([torch.arange(count)[:, None], near], dim=1))
+            self.top_logits = nn.Parameter(torch.zeros(count, size + 2))  # own class, the near ones, the rest
+        else:
+            self.label_logits = nn.Parameter(torch.zeros(count, count))
+
+    def terms(self, output: Tensor, y: Tensor) -> list[Term]:
+        """Return the chosen entropies of t and p."""
+        return [Term(divergences.entropy_terms(output, self._log_target(y, output.dtype), self.coefficients))]
+
+    def _log_target(self, y: Tensor, dtype: torch.dtype) -> Tensor:
+        """Return ``log((1−α)·y + α·y@softmax(Q))`` in log space: ``α·q`` underflows long before its log."""
+        own, spread = torch.log1p(-self.smoothing), torch.log(self.smoothing)
+        if not targets.is_soft(y):
+            log_q = torch.log_softmax(self._logits(y).to(dtype), dim=-1)
+            place = targets.membership(y, len(self.names), dtype) > 0
+            return torch.where(place, torch.logaddexp(own.to(dtype), spread + log_q), spread + log_q)
+        log_q = torch.log_softmax(self._logits(torch.arange(len(self.names), device=y.device)).to(dtype), dim=-1)
+        # each column is scaled by its largest entry before the matrix product, and back after it
+        peak = log_q.detach().amax(dim=0, keepdim=True)
+        mixed = y @ (log_q - peak).exp()
+        log_mixed = mixed.clamp_min(torch.finfo(dtype).tiny).log() + peak
+        log_y = torch.where(y > 0, y, 1).log()
+        return torch.where(y > 0, torch.logaddexp(own + log_y, spread + log_mixed), spread + log_mixed)
+
+    def _logits(self, y: Tensor) -> Tensor:
+        """Return rows of Q for class indices."""
+        if self.rank is not None:
+            return targets.rows(self.label_factor, y) @ self.label_basis
+        if self.top is None:
+            return targets.rows(self.label_logits, y)
+        chosen = targets.rows(self.top_logits, y)
+        rest = len(self.names) - self.near.shape[1]
+        # the rest share one logit's mass evenly
+        spread = chosen[:, -1:].expand(-1, len(self.names)) - math.log(max(rest, 1))
+        return spread.scatter(1, self.near[y.clamp_min(0)], chosen[:, :-1])
+
+    def label_space(self) -> LabelSpace:
+        """Return softmax(Q) as relations; ``targets(α)`` is the T of this loss."""
+        with torch.no_grad():
+            everyone = torch.arange(len(self.names), device=self.smoothing.device)
+            matrix = torch.softmax(self._logits(everyone).double(), dim=1).cpu()
+        return LabelSpace(self.names, matrix, "relations", {"builder": "lls", "smoothing": float(self.smoothing)})
+
+    @classmethod
+    def example(cls) -> Example:
+        """Return a criterion of four classes with labels away from their start, and six samples."""
+        generator = torch.Generator().manual_seed(0)
+        criterion = cls(["a", "b", "c", "d"], smoothing=0.3)
+        criterion.label_logits.data = torch.randn(4, 4, generator=generator)
+        output = torch.randn(6, 4, generator=generator)
+        return Example(criterion, output, torch.tensor([0, 1, 2, 3, 1, 2]), {})

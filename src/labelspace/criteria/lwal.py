@@ -1,0 +1,257 @@
+"""Learning with adaptive labels (paper 001): a class's label is the mean output of its samples."""
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, final
+
+import torch
+from torch import Tensor
+
+from labelspace import _checks, _distributed
+from labelspace.criteria import divergences, targets
+from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term
+from labelspace.space import LabelSpace
+
+
+@final
+class AdaptiveLabels(Criterion):
+    """Cross-entropy of ``P(c|z) = softmax_c(−‖z − ŷ_c‖)``, ``ŷ_c`` the mean output of class c; predicts the nearest.
+
+    Labels are updated every ``every`` steps after ``warmup`` steps, before the loss; a class absent from the batch
+    keeps its label. The batch is the unit of this method: splitting it changes the means (two ranks together still
+    form one batch). ``repel`` adds ``λ·Σ_{y_i≠y_j} cos(z_i, z_j)/N²`` on update steps, in closed form from class sums.
+
+    Paper says: loss, then update. Code does: update first, differentiate through the means when k=1, evaluate with the
+    last batch's means. We do: as the code, but predict with running means. ``preset="paper"`` detaches the means and
+    does not divide the repel term by N²; ``"reference"`` predicts with the last means.
+
+    Args:
+        labels: a number of classes, their names, or a LabelSpace.
+        dim: the width D of the output; K by default, the paper also uses 10·K.
+        every: k, steps between updates.
+        warmup: w, steps before the first update.
+        repel: λ, the weight of the repel term; the paper uses 10.
+        grad: ``"through"`` differentiates through the class means, ``"detached"`` treats them as constants.
+        repel_mean: divide the repel term by N².
+        memory: mix each batch's class sums with the running ones, so that small batches work.
+        decay: of the running means, per step.
+        test_labels: what predicts: ``"running"`` means, the ``"last"`` ones used in training, or those of a ``"full"``
+            pass over the training data made with ``fit_labels``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean: as in every criterion, see ``Criterion``.
+
+    Shape:
+        output ``(N, D)`` or ``(N, D, d…)``; y class indices ``(N, d…)`` or probabilities with K in the place of D.
+
+    Example:
+        >>> criterion = AdaptiveLabels(2, dim=3)
+        >>> points = torch.tensor([[1.0, 0, 0], [3.0, 0, 0], [0, 5.0, 0], [0, 7.0, 0]], requires_grad=True)
+        >>> loss = criterion(points, torch.tensor([0, 0, 1, 1]))
+        >>> criterion.label_matrix
+        tensor([[2., 0., 0.],
+                [0., 6., 0.]])
+
+    Reference:
+        Paper 001, eq. (1)–(3), algorithm 1. # differs from its line 6: ``mod k = 1`` never fires at k = 1.
+    """
+
+    name = "lwal"
+    scope = "batch"
+    class_axes = {
+        "label_matrix": (0,),
+        "running_mean": (0,),
+        "running_count": (0,),
+        "fitted_mean": (0,),
+        "fitted_count": (0,),
+        "statistics.sums": (0,),
+        "statistics.counts": (0,),
+    }
+    presets = {
+        "paper": {"grad": "detached", "repel_mean": False},
+        "reference": {"grad": "through", "repel_mean": True, "test_labels": "last"},
+    }
+    repel: Tensor
+    decay: Tensor
+    step: Tensor
+    label_matrix: Tensor
+    running_mean: Tensor
+    running_count: Tensor
+    fitted_mean: Tensor
+    fitted_count: Tensor
+
+    def __init__(
+        self,
+        labels: Labels,
+        *,
+        dim: int | None = None,
+        every: int = 1,
+        warmup: int = 0,
+        repel: float = 0.0,
+        grad: Literal["through", "detached"] | None = None,
+        repel_mean: bool | None = None,
+        memory: bool = False,
+        decay: float = 0.9,
+        test_labels: Literal["running", "last", "full"] | None = None,
+        weight: Tensor | Sequence[float] | None = None,
+        ignore_index: int = -100,
+        reduction: Reduction = "mean",
+        class_dim: int = 1,
+        preset: str | None = None,
+        global_mean: bool = True,
+    ) -> None:
+        """Start labels at the identity, padded with zeros."""
+        count, owner = self.count_classes(labels), type(self).__name__
+        width = count if dim is None else _checks.whole(owner, "dim", dim, low=1)
+        super().__init__(
+            labels,
+            weight=weight,
+            ignore_index=ignore_index,
+            reduction=reduction,
+            class_dim=class_dim,
+            preset=preset,
+            global_mean=global_mean,
+            width=width,
+            commit_every=1,
+            sums={"sums": (count, width), "counts": (count,)},
+        )
+        given = {"grad": grad, "repel_mean": repel_mean, "test_labels": test_labels}
+        chosen = self.resolved(preset, {"grad": "through", "repel_mean": True, "test_labels": "running"}, given)
+        self.dim = width
+        self.every = _checks.whole(owner, "every", every, low=1)
+        self.warmup = _checks.whole(owner, "warmup", warmup)
+        self.grad = self.choose("grad", chosen["grad"], ["through", "detached"])
+        self.stops_gradient = self.grad == "detached"
+        self.repel_mean, self.memory = bool(chosen["repel_mean"]), bool(memory)
+        self.test_labels = self.choose("test_labels", chosen["test_labels"], ["running", "last", "full"])
+        self.option("repel", repel, low=0)
+        self.option("decay", decay, low=0, high=1)
+        self._warned = False
+        self.register_buffer("step", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("label_matrix", _start(count, width))
+        for kind in ("running", "fitted"):
+            self.register_buffer(f"{kind}_mean", torch.zeros(count, width))
+            self.register_buffer(f"{kind}_count", torch.zeros(count))
+
+    def terms(self, output: Tensor, y: Tensor) -> list[Term]:
+        """Return the cross-entropy of nearness to the labels, and the repel term."""
+        if not self.training:
+            # a batch to be judged must not help to make the labels it is judged by
+            return [self._nearness(output, y, self._test_matrix().to(output.dtype))]
+        self._warn_once(len(output))
+        member = targets.membership(y, len(self.names), output.dtype)
+        sums, counts = self.over_batch(member.T @ output), self.over_batch(member.sum(dim=0))
+        labels = self._updated(sums.detach() if self.grad == "detached" else sums, counts)
+        return [self._nearness(output, y, labels), self._repelled(output, member)]
+
+    def _nearness(self, output: Tensor, y: Tensor, labels: Tensor) -> Term:
+        log_p = torch.log_softmax(-divergences.euclidean(output, labels), dim=-1)
+        return Term(-targets.pick(log_p, y))
+
+    def _due(self) -> Tensor:
+        return (self.step >= self.warmup) & ((self.step - self.warmup) % self.every == 0)
+
+    def _updated(self, sums: Tensor, counts: Tensor) -> Tensor:
+        """Return the labels for this step, from this batch's class sums."""
+        mean, _ = self._joined(sums, counts) if self.memory else (sums / counts.clamp_min(_tiny(counts))[:, None], None)
+        update = self._due() & (counts > 0)
+        return torch.where(update[:, None], mean, self.label_matrix.to(sums.dtype))
+
+    def _joined(self, sums: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+        """Return running means and counts with a batch added: ``M ← (d·C·M + s)/(d·C + c)``, ``C ← d·C + c``."""
+        old = self.decay * self.running_count.to(sums.dtype)
+        total = old + counts
+        mean = (old[:, None] * self.running_mean.to(sums.dtype) + sums) / total.clamp_min(_tiny(total))[:, None]
+        # the mean is kept, not the sum: a class not seen for long has a count near zero and still its mean
+        return torch.where((counts > 0)[:, None], mean, self.running_mean.to(sums.dtype)), total
+
+    def _repelled(self, output: Tensor, member: Tensor) -> Term:
+        # Σ_j (1 − y_i·y_j) û_i·û_j = û_i·S − y_i·(C û_i) with S = Σ_j û_j and C = Σ_j y_j û_jᵀ: O(N·D), never O(N²·D).
+        # A sample and itself are not a pair; that leaves something to subtract only where its label is soft.
+        unit = output * output.square().sum(dim=-1, keepdim=True).clamp_min(_tiny(output)).rsqrt()
+        present = member.sum(dim=-1)
+        by_class, everyone = self.over_batch(member.T @ unit), self.over_batch(unit.T @ present)
+        own = (1 - member.square().sum(dim=-1)) * unit.square().sum(dim=-1)
+        pairs = unit @ everyone - ((member @ by_class) * unit).sum(dim=-1) - own * present
+        scaled = self.repel * torch.where(self._due(), pairs, 0)
+        if not self.repel_mean:
+            return Term(scaled, total=True)
+        return Term(scaled / self.over_batch(present.sum()).clamp_min(1))
+
+    def observe(self, output: Tensor, y: Tensor) -> dict[str, Tensor]:
+        """Return class sums and counts of the batch."""
+        member = targets.membership(y, len(self.names), output.dtype)
+        return {"sums": member.T @ output, "counts": member.sum(dim=0)}
+
+    def commit(self, gathered: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return the labels of this step, the running means, and the next step's number."""
+        sums, counts = gathered["sums"], gathered["counts"]
+        mean, total = self._joined(sums, counts)
+        return {
+            "label_matrix": self._updated(sums, counts),
+            "running_mean": mean,
+            "running_count": torch.where(counts.sum() > 0, total, self.running_count.to(total.dtype)),
+            "step": self.step + 1,
+        }
+
+    def row_scores(self, output: Tensor) -> Tensor:
+        """Return minus the distance to each label."""
+        return -divergences.euclidean(output, self._test_matrix().to(output.dtype))
+
+    def _test_matrix(self) -> Tensor:
+        if self.test_labels == "last":
+            return self.label_matrix
+        running = torch.where((self.running_count > 0)[:, None], self.running_mean, self.label_matrix)
+        if self.test_labels == "running":
+            return running
+        return torch.where((self.fitted_count > 0)[:, None], self.fitted_mean, running)
+
+    @torch.no_grad()
+    def fit_labels(self, batches: Iterable[tuple[Tensor, Tensor]]) -> None:
+        """Set the ``"full"`` test labels: class means over pairs ``(output, y)`` of the whole training set.
+
+        In distributed training every rank calls it with its own share.
+        """
+        sums, counts = torch.zeros_like(self.fitted_mean), torch.zeros_like(self.fitted_count)
+        for output, y in batches:
+            batch = self._layout().batch(output, y, {})
+            found = self.observe(batch.output.to(sums.dtype), batch.y)
+            sums, counts = sums + found["sums"], counts + found["counts"]
+        sums, counts = _distributed.sum_over_ranks(sums), _distributed.sum_over_ranks(counts)
+        self.fitted_mean, self.fitted_count = sums / counts.clamp_min(_tiny(counts))[:, None], counts
+
+    def _warn_once(self, rows: int) -> None:
+        if torch.compiler.is_compiling() or self._warned or self.memory:
+            return
+        if rows * _distributed.world_size() < 2 * len(self.names):
+            self._warned = True
+            text = "AdaptiveLabels sees fewer than 2 samples of a class in a batch on average, so its means are noise"
+            warnings.warn(
+                f"{text} ({rows} samples, {len(self.names)} classes). Use larger batches or memory=True.", stacklevel=4
+            )
+
+    def label_space(self) -> LabelSpace:
+        """Return the labels that predict, as vectors."""
+        matrix = self._test_matrix().detach().cpu()
+        return LabelSpace(self.names, matrix, "vectors", {"builder": "lwal", "steps": int(self.step)})
+
+    @classmethod
+    def example(cls) -> Example:
+        """Return a criterion of four classes in five dimensions, past its start, and eight samples."""
+        generator = torch.Generator().manual_seed(0)
+        criterion = cls(["a", "b", "c", "d"], dim=5, repel=0.5)
+        for name in ("label_matrix", "running_mean"):
+            setattr(criterion, name, torch.randn(4, 5, generator=generator))
+        criterion.running_count = torch.tensor([2.0, 1.0, 0.0, 3.5])
+        output = torch.randn(8, 5, generator=generator)
+        return Example(criterion, output, torch.tensor([0, 1, 2, 1, 0, 2, 2, 1]), {})
+
+
+def _start(classes: int, width: int) -> Tensor:
+    if width >= classes:
+        return torch.eye(classes, width)
+    # fewer dimensions than classes: corners run out, random directions keep labels apart
+    generator = torch.Generator().manual_seed(0)
+    return torch.nn.functional.normalize(torch.randn(classes, width, generator=generator), dim=1)
+
+
+def _tiny(like: Tensor) -> float:
+    return torch.finfo(like.dtype).tiny

@@ -1,0 +1,71 @@
+"""One-hot labels: plain cross-entropy, the baseline of everything."""
+
+from collections.abc import Sequence
+from typing import final
+
+import torch
+from torch import Tensor
+
+from labelspace.criteria import targets
+from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term
+from labelspace.space import LabelSpace
+
+
+@final
+class OneHot(Criterion):
+    """Cross-entropy with one-hot labels, ``T = I``: ``H(δ_y, p) = −log p_y``.
+
+    Paper says, code does, we do: the same thing.
+
+    Args:
+        labels: a number of classes, their names, or a LabelSpace.
+        weight, ignore_index, reduction, class_dim, preset, global_mean: as in every criterion, see ``Criterion``.
+
+    Shape:
+        output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.
+
+    Example:
+        >>> OneHot(3)(torch.zeros(1, 3), torch.tensor([0]))
+        tensor(1.0986)
+    """
+
+    name = "onehot"
+    scope = "sample"
+    class_axes = {"output": (1,)}
+
+    def __init__(
+        self,
+        labels: Labels,
+        *,
+        weight: Tensor | Sequence[float] | None = None,
+        ignore_index: int = -100,
+        reduction: Reduction = "mean",
+        class_dim: int = 1,
+        preset: str | None = None,
+        global_mean: bool = True,
+    ) -> None:
+        """Keep the common options; there are no others."""
+        super().__init__(
+            labels,
+            weight=weight,
+            ignore_index=ignore_index,
+            reduction=reduction,
+            class_dim=class_dim,
+            preset=preset,
+            global_mean=global_mean,
+        )
+
+    def terms(self, output: Tensor, y: Tensor) -> list[Term]:
+        """Return ``−log p_y``."""
+        return [Term(-targets.pick(torch.log_softmax(output, dim=-1), y))]
+
+    def label_space(self) -> LabelSpace:
+        """Return relations in which every class keeps its mass."""
+        return LabelSpace(self.names, torch.eye(len(self.names)), "relations", {"builder": "onehot"})
+
+    @classmethod
+    def example(cls) -> Example:
+        """Return a criterion of four classes and six samples."""
+        generator = torch.Generator().manual_seed(0)
+        output = torch.randn(6, 4, generator=generator)
+        return Example(cls(["a", "b", "c", "d"]), output, torch.tensor([0, 1, 2, 3, 1, 2]), {})

@@ -1,0 +1,87 @@
+"""Semantic target smoothing (paper 000): mass goes to the classes that are related."""
+
+from collections.abc import Sequence
+from typing import final
+
+import torch
+from torch import Tensor
+
+from labelspace.criteria import divergences, targets
+from labelspace.criteria.base import Criterion, Example, Reduction, Term
+from labelspace.space import LabelSpace
+
+
+@final
+class SemanticSmoothing(Criterion):
+    """Cross-entropy with mass spread by a label space: ``T = (1−σ)·I + σ·A``, loss ``H(T[y], p)``.
+
+    σ = 0 is one-hot exactly. Paper says, code does, we do: the same thing.
+
+    Args:
+        labels: a LabelSpace; vectors and costs are turned into relations.
+        smoothing: σ in [0, 1], the mass that leaves the class.
+        weight, ignore_index, reduction, class_dim, preset, global_mean: as in every criterion, see ``Criterion``.
+
+    Shape:
+        output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.
+
+    Example:
+        >>> from labelspace import ordinal
+        >>> criterion = SemanticSmoothing(ordinal(["low", "mid", "high"]), smoothing=0.3)
+        >>> criterion(torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([0]))
+        tensor(0.8076)
+
+    Reference:
+        Paper 000, eq. (1)–(4).
+    """
+
+    name = "semantic"
+    scope = "sample"
+    class_axes = {"output": (1,), "relations": (0, 1)}
+    smoothing: Tensor
+    relations: Tensor
+
+    def __init__(
+        self,
+        labels: LabelSpace,
+        *,
+        smoothing: float = 0.1,
+        weight: Tensor | Sequence[float] | None = None,
+        ignore_index: int = -100,
+        reduction: Reduction = "mean",
+        class_dim: int = 1,
+        preset: str | None = None,
+        global_mean: bool = True,
+    ) -> None:
+        """Keep the relations as a buffer."""
+        space = self.needs_space(labels)
+        super().__init__(
+            space,
+            weight=weight,
+            ignore_index=ignore_index,
+            reduction=reduction,
+            class_dim=class_dim,
+            preset=preset,
+            global_mean=global_mean,
+        )
+        self.option("smoothing", smoothing, low=0, high=1)
+        self.source = space.relations().source
+        self.register_buffer("relations", space.relations().matrix.clone())
+
+    def terms(self, output: Tensor, y: Tensor) -> list[Term]:
+        """Return ``H(T[y], p)``."""
+        target = targets.smoothed(self.relations.to(output.dtype), y, self.smoothing)
+        return [Term(divergences.soft_cross_entropy(output, target))]
+
+    def label_space(self) -> LabelSpace:
+        """Return the relations it was built from."""
+        return LabelSpace(self.names, self.relations.cpu(), "relations", self.source)
+
+    @classmethod
+    def example(cls) -> Example:
+        """Return a criterion of four classes in a chain of groups and six samples."""
+        matrix = torch.tensor([[0, 1, 0, 0], [0.5, 0, 0.5, 0], [0, 0.75, 0, 0.25], [0, 0, 1, 0]])
+        space = LabelSpace(("a", "b", "c", "d"), matrix, "relations")
+        generator = torch.Generator().manual_seed(0)
+        output = torch.randn(6, 4, generator=generator)
+        return Example(cls(space, smoothing=0.3), output, torch.tensor([0, 1, 2, 3, 1, 2]), {})

@@ -1,0 +1,118 @@
+"""What a running method has seen since its last commit, and what it remembers of single samples.
+
+These tensors are deliberately not registered buffers: DistributedDataParallel overwrites every rank's buffers with
+rank 0's before each forward, which would silently drop what the other ranks have counted. A memory is the same on
+every rank, but sending a row per training sample before each forward would take longer than the forward.
+"""
+
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor
+
+from labelspace import _distributed
+
+
+class Statistics:
+    """Sums over samples, tables with one row per sample of the training set, and a memory that commits write.
+
+    Args:
+        sums: names and shapes of statistics that are added up.
+        tables: names and ``(shape, dtype)`` of per-sample tables, whose rows are overwritten.
+        memory: names and ``(shape, dtype)`` of committed per-sample tensors: never cleared, the same on every rank.
+    """
+
+    def __init__(
+        self,
+        sums: Mapping[str, tuple[int, ...]],
+        tables: Mapping[str, tuple[tuple[int, ...], torch.dtype]],
+        memory: Mapping[str, tuple[tuple[int, ...], torch.dtype]],
+    ) -> None:
+        """Allocate everything as zeros, so that compiled code never meets a new tensor."""
+        self.sums = {name: torch.zeros(shape) for name, shape in sums.items()}
+        self.tables = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in tables.items()}
+        self.memory = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in memory.items()}
+        rows = next(iter(self.tables.values())).shape[0] if self.tables else 0
+        self.seen = torch.zeros(rows, dtype=torch.bool)
+
+    def __bool__(self) -> bool:
+        """Return whether there is anything to observe."""
+        return bool(self.sums or self.tables)
+
+    def add(self, observed: Mapping[str, Tensor], index: Tensor | None) -> None:
+        """Add one batch's statistics; rows of tables go to ``index``, a negative index being left out."""
+        for name, value in observed.items():
+            if name in self.sums:
+                total = self.sums[name]
+                self.sums[name] = total + value.to(torch.promote_types(total.dtype, value.dtype))
+            else:
+                assert index is not None
+                self._write(self.tables[name], value, index)
+        if self.tables and index is not None:
+            self._write(self.seen, torch.ones_like(index, dtype=torch.bool), index)
+
+    @staticmethod
+    def _write(table: Tensor, value: Tensor, index: Tensor) -> None:
+        if index.shape[0] == 0:
+            return
+        # So that no shape depends on the data, an ignored sample repeats what the last valid one writes. A row of its
+        # own choice could undo what another sample of the batch has written there; with no valid sample at all, row 0
+        # is rewritten with what it holds.
+        keep = index >= 0
+        last = torch.where(keep, torch.arange(len(index), device=index.device), 0).amax(dim=0, keepdim=True)
+        place = torch.where(keep, index, index[last]).clamp_min(0)
+        tail = [1] * (value.ndim - 1)
+        repeated = torch.where(keep.reshape(-1, *tail), value, value[last]).to(table.dtype)
+        table.index_copy_(0, place, torch.where(keep[last].reshape(-1, *tail), repeated, table[place]))
+
+    def gathered(self) -> dict[str, Tensor]:
+        """Return the statistics of all ranks together, ``seen`` among them where there are tables."""
+        together = {name: _distributed.sum_over_ranks(total) for name, total in self.sums.items()}
+        if self.tables:
+            seen, tables = _distributed.merge_rows(self.seen, self.tables)
+            together |= {"seen": seen, **tables}
+        return together
+
+    def clear(self) -> None:
+        """Forget what was observed; the memory stays."""
+        self.sums = {name: torch.zeros_like(total) for name, total in self.sums.items()}
+        self.tables = {name: torch.zeros_like(table) for name, table in self.tables.items()}
+        self.seen = torch.zeros_like(self.seen)
+
+    def gather(self) -> None:
+        """Move what all ranks have seen to rank 0, so that its checkpoint holds everything."""
+        together = self.gathered()
+        if _distributed.rank() != 0:
+            return self.clear()
+        return self.load({**together, **self.memory})
+
+    def load(self, saved: Mapping[str, Tensor]) -> None:
+        """Take over what was saved; ranks other than 0 start with nothing observed, or they would count twice."""
+        for name, mine in self.memory.items():
+            self.memory[name] = saved[name].detach().clone().to(mine.device)
+        if _distributed.rank() != 0:
+            return self.clear()
+        for store in (self.sums, self.tables):
+            for name, mine in store.items():
+                store[name] = saved[name].detach().clone().to(mine.device)
+        if self.tables:
+            self.seen = saved["seen"].detach().clone().to(self.seen.device)
+        return None
+
+    def mismatches(self, saved: Mapping[str, Tensor | None], prefix: str) -> list[str]:
+        """Return what keeps saved statistics from being loaded: shapes that differ."""
+        state = self.state()
+        pairs = [(name, state[name].shape, tensor.shape) for name, tensor in saved.items() if tensor is not None]
+        text = "size mismatch for {}statistics.{}: the checkpoint has {}, this criterion {}"
+        return [text.format(prefix, name, tuple(theirs), tuple(mine)) for name, mine, theirs in pairs if mine != theirs]
+
+    def state(self) -> dict[str, Tensor]:
+        """Return everything by name, to be saved."""
+        return {**self.sums, **self.tables, **({"seen": self.seen} if self.tables else {}), **self.memory}
+
+    def apply(self, function: Callable[[Tensor], Tensor]) -> None:
+        """Apply a device or dtype change; sums stay in float32 or better."""
+        self.sums = {name: function(total) for name, total in self.sums.items()}
+        self.tables = {name: table.to(function(table).device) for name, table in self.tables.items()}
+        self.memory = {name: table.to(function(table).device) for name, table in self.memory.items()}
+        self.seen = function(self.seen)

@@ -1,0 +1,50 @@
+"""One way to read labels, whether they are class indices or probabilities.
+
+Inside a criterion ``y`` is either ``(n,)`` int64 with −1 for an ignored sample, or ``(n, K)`` probabilities with a row
+of zeros for an ignored sample. The functions here hide which of the two it is.
+"""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+
+def is_soft(y: Tensor) -> bool:
+    """Return whether ``y`` holds probabilities."""
+    return y.is_floating_point()
+
+
+def rows(matrix: Float[Tensor, "k d"], y: Tensor) -> Float[Tensor, "n d"]:
+    """Return each sample's row of the matrix; probabilities mix rows."""
+    if is_soft(y):
+        return y @ matrix.to(y.dtype)
+    # F.embedding rather than indexing: its gradient is a dense sum, many times faster than index_put on a CPU
+    return torch.nn.functional.embedding(y.clamp_min(0), matrix)
+
+
+def pick(values: Float[Tensor, "n k"], y: Tensor) -> Float[Tensor, " n"]:
+    """Return each sample's value at its class; probabilities average, and skip classes without mass."""
+    if is_soft(y):
+        return torch.where(y == 0, 0, y * torch.where(y == 0, 0, values)).sum(dim=-1)
+    return values.gather(-1, y.clamp_min(0).unsqueeze(-1)).squeeze(-1)
+
+
+def hard(y: Tensor) -> Int[Tensor, " n"]:
+    """Return one class index per sample: the likeliest, −1 where the sample is ignored."""
+    if is_soft(y):
+        return torch.where(y.sum(dim=-1) > 0, y.argmax(dim=-1), -1)
+    return y
+
+
+def membership(y: Tensor, classes: int, dtype: torch.dtype) -> Float[Tensor, "n k"]:
+    """Return probabilities: one-hot rows for indices, zeros for ignored samples."""
+    if is_soft(y):
+        return y.to(dtype)
+    # a comparison, unlike one_hot, runs under vmap and compile, and leaves −1 without a class
+    return (y.unsqueeze(-1) == torch.arange(classes, device=y.device)).to(dtype)
+
+
+def smoothed(relations: Float[Tensor, "k k"], y: Tensor, smoothing: Tensor) -> Float[Tensor, "n k"]:
+    """Return ``(1−σ)·y + σ·relations[y]`` without building the ``(K, K)`` matrix."""
+    spread = rows(relations, y)
+    return smoothing * spread + (1 - smoothing) * membership(y, relations.shape[0], spread.dtype)

@@ -1,0 +1,124 @@
+"""Teacher-free distillation, its regularising form: a teacher made by hand instead of trained."""
+
+from collections.abc import Sequence
+from typing import final
+
+import torch
+from torch import Tensor
+
+from labelspace.criteria import divergences, targets
+from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term
+from labelspace.space import LabelSpace
+
+
+@final
+class VirtualTeacher(Criterion):
+    """Cross-entropy and a divergence from a virtual teacher: ``(1−α)·H(δ_y, p) + α·m·KL(softmax(u_y/τ) ‖ p)``.
+
+    The teacher ``u_y`` holds ``confidence`` at the class and spreads the rest evenly. Its probabilities are fed through
+    a softmax as if they were logits, so it is uniform to within 10 / 5 / 2.5 % at τ = 10 / 20 / 40: with m = 1 this is
+    very nearly uniform smoothing by α, less a constant (the teacher's entropy). Soft targets mix the teachers of their
+    classes.
+
+    Paper says: the mean over samples; eq. (9) prints p softened by τ as well, which divides the gradient by τ.
+    Code does: averages the divergence over samples *and classes*, hence its multiplier m = 100 for the 100 classes of
+    CIFAR-100, where the two are the same; p is not softened. We do: the mean over samples with m = 1, so that α means
+    the same for any K, and p as in the code; ``preset="reference"`` is the code.
+
+    Args:
+        labels: a number of classes, their names, or a LabelSpace.
+        strength: α in [0, 1], the share of the teacher; at 0 this is cross-entropy.
+        confidence: what the teacher holds at the true class, from 1/K to 1.
+        temperature: τ > 0.
+        multiplier: m, a factor of the divergence: 1, or 100 in preset ``"reference"``.
+        average: divide the divergence by the number of ``"samples"``, or of samples times ``"classes"``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean: as in every criterion, see ``Criterion``.
+
+    Shape:
+        output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.
+
+    Example:
+        >>> VirtualTeacher(3, strength=0.3, temperature=2.0)(torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([0]))
+        tensor(0.3343)
+
+    Reference:
+        Yuan et al. 2020, "Revisiting knowledge distillation via label smoothing regularization", eq. (8)–(9).
+    """
+
+    name = "tfkd"
+    scope = "sample"
+    class_axes = {"output": (1,)}
+    presets = {
+        "paper": {"multiplier": 1.0, "average": "samples"},
+        "reference": {"multiplier": 100.0, "average": "classes"},
+    }
+    strength: Tensor
+    confidence: Tensor
+    temperature: Tensor
+    multiplier: Tensor
+
+    def __init__(
+        self,
+        labels: Labels,
+        *,
+        strength: float = 0.1,
+        confidence: float = 0.99,
+        temperature: float = 20.0,
+        multiplier: float | None = None,
+        average: str | None = None,
+        weight: Tensor | Sequence[float] | None = None,
+        ignore_index: int = -100,
+        reduction: Reduction = "mean",
+        class_dim: int = 1,
+        preset: str | None = None,
+        global_mean: bool = True,
+    ) -> None:
+        """Check and keep the options; the teacher is computed from them."""
+        super().__init__(
+            labels,
+            weight=weight,
+            ignore_index=ignore_index,
+            reduction=reduction,
+            class_dim=class_dim,
+            preset=preset,
+            global_mean=global_mean,
+        )
+        given = {"multiplier": multiplier, "average": average}
+        chosen = self.resolved(preset, {"multiplier": 1.0, "average": "samples"}, given)
+        self.average = self.choose("average", chosen["average"], ["samples", "classes"])
+        self.option("strength", strength, low=0, high=1)
+        # a teacher less sure than chance would teach the wrong class; one class alone has no chance to speak of
+        self.option("confidence", confidence, low=1 / max(len(self.names), 2), high=1)
+        self.option("temperature", temperature, low=0, open_low=True)
+        self.option("multiplier", chosen["multiplier"], low=0)
+
+    def terms(self, output: Tensor, y: Tensor) -> list[Term]:
+        """Return ``H((1−α)·δ_y + αm·v, p) − αm·H(v)``, one pass for both terms, with ``v`` the teacher."""
+        member = targets.membership(y, len(self.names), output.dtype)
+        teacher = self._teacher(member)
+        share = self.strength * self.multiplier / (len(self.names) if self.average == "classes" else 1)
+        target = (1 - self.strength) * member + share * teacher
+        entropy = torch.special.entr(teacher).sum(dim=-1)
+        return [Term(divergences.soft_cross_entropy(output, target) - share * entropy)]
+
+    def _teacher(self, member: Tensor) -> Tensor:
+        # softmax of u/τ has two values, a ratio r = exp(−(u_y − u_j)/τ) ≤ 1 apart, so no (K, K) matrix is needed
+        others = len(self.names) - 1
+        gap = self.confidence - (1 - self.confidence) / max(others, 1)
+        ratio = torch.exp(-gap.clamp_min(0) / self.temperature)
+        own = 1 / (1 + others * ratio)
+        return ratio * own + (1 - ratio) * own * member
+
+    def label_space(self) -> LabelSpace:
+        """Return the teacher's rows, the diagonal included: with m = 1, ``targets(α)`` is the T of this loss."""
+        matrix = self._teacher(torch.eye(len(self.names), dtype=torch.float64, device=self.strength.device))
+        source = {name: float(getattr(self, name)) for name in ("strength", "confidence", "temperature")}
+        return LabelSpace(self.names, matrix.detach().cpu(), "relations", {"builder": "tfkd", **source})
+
+    @classmethod
+    def example(cls) -> Example:
+        """Return a criterion of four classes and six samples, with a teacher that is far from uniform."""
+        generator = torch.Generator().manual_seed(0)
+        output = torch.randn(6, 4, generator=generator)
+        criterion = cls(["a", "b", "c", "d"], strength=0.3, temperature=1.5, multiplier=1.5)
+        return Example(criterion, output, torch.tensor([0, 1, 2, 3, 1, 2]), {})

@@ -1,0 +1,129 @@
+"""Zipf's label smoothing: the other classes share mass by their rank in the model's own output."""
+
+from collections.abc import Sequence
+from typing import final
+
+import torch
+from torch import Tensor
+
+from labelspace import _checks
+from labelspace.criteria import divergences, targets
+from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term
+from labelspace.space import LabelSpace, kept_mass
+
+
+@final
+class ZipfSmoothing(Criterion):
+    """Cross-entropy plus a divergence among the other classes: ``H(δ_y, p) + λ·KL(z̃ ‖ q)``.
+
+    ``q`` is the softmax over the K−1 classes other than y, and ``z̃_k ∝ 1/rank_k`` over the same classes. Ranks count
+    all K classes from 1, before y is dropped; ties share the smallest rank. They come from the logits, or from votes:
+    how many positions of the last feature map have the class as their likeliest. Ranks are constants: no gradient
+    flows through them. λ = 0 is cross-entropy. A class ruled out by a logit of −inf gets no mass. Soft labels are
+    refused, having no one class to leave out.
+
+    Paper says: ranks from dense votes, λ = 0.1. Code does: votes with its flag ``dense``, else logits; an extra head
+    on an earlier layer can vote too. We do: logits by default, since any model has them; ``preset="paper"`` and
+    ``"reference"`` take votes. For votes of several layers give their scores side by side.
+
+    Args:
+        labels: a number of classes, their names, or a LabelSpace.
+        strength: λ, at least 0.
+        votes: ``"logits"`` (default) or ``"dense"``, which needs ``features=``: the class scores at each position.
+        weight, ignore_index, reduction, class_dim, preset, global_mean: as in every criterion, see ``Criterion``.
+
+    Shape:
+        output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)``; features ``(N, K, positions…)`` with an
+        output of ``(N, K)``.
+
+    Example:
+        >>> criterion = ZipfSmoothing(3, strength=1.0)
+        >>> criterion(torch.zeros(1, 3), torch.tensor([0]))  # all rank 1: KL of two uniforms is 0, left is log 3
+        tensor(1.0986)
+
+    Reference:
+        Liang et al. 2022, "Efficient one pass self-distillation with Zipf's label smoothing".
+    """
+
+    name = "zipf"
+    scope = "sample"
+    piecewise = True
+    soft_targets = False
+    class_axes = {"output": (1,), "features": (1,)}
+    presets = {"paper": {"votes": "dense"}, "reference": {"votes": "dense"}}
+    strength: Tensor
+
+    def __init__(
+        self,
+        labels: Labels,
+        *,
+        strength: float = 0.1,
+        votes: str | None = None,
+        weight: Tensor | Sequence[float] | None = None,
+        ignore_index: int = -100,
+        reduction: Reduction = "mean",
+        class_dim: int = 1,
+        preset: str | None = None,
+        global_mean: bool = True,
+    ) -> None:
+        """Check and keep the strength; with dense votes ask for features."""
+        super().__init__(
+            labels,
+            weight=weight,
+            ignore_index=ignore_index,
+            reduction=reduction,
+            class_dim=class_dim,
+            preset=preset,
+            global_mean=global_mean,
+        )
+        chosen = self.resolved(preset, {"votes": "logits"}, {"votes": votes})
+        self.votes = str(self.choose("votes", chosen["votes"], ["logits", "dense"]))
+        self.needs = ("features",) if self.votes == "dense" else ()
+        self.option("strength", strength, low=0)
+
+    def terms(self, output: Tensor, y: Tensor, *, features: Tensor | None = None) -> list[Term]:
+        """Return ``−log p_y + λ·KL(z̃ ‖ q)``."""
+        count = len(self.names)
+        ranks = _ranks(output.detach() if features is None else _votes(features.detach(), count))
+        others = (targets.membership(y, count, output.dtype) == 0) & (output > -torch.inf)
+        mass = torch.where(others, 1 / ranks.to(output.dtype), 0)
+        total = mass.sum(dim=-1, keepdim=True)
+        target = mass / torch.where(total > 0, total, 1)
+        # leaves the true class out of the softmax; finite, so that a row without other classes is 0 and not NaN
+        masked = torch.where(others, output, torch.finfo(output.dtype).min)
+        divergence = divergences.soft_cross_entropy(masked, target) - torch.special.entr(target).sum(dim=-1)
+        own = -targets.pick(torch.log_softmax(output, dim=-1), y)
+        return [Term(own + self.strength * divergence)]
+
+    def label_space(self) -> LabelSpace:
+        """Return uniform relations: ranks are a sample's own, before one is seen all other classes are alike."""
+        count = len(self.names)
+        matrix = kept_mass(torch.ones(count, count, dtype=torch.float64).fill_diagonal_(0))
+        return LabelSpace(self.names, matrix, "relations", {"builder": "zipf", "strength": float(self.strength)})
+
+    @classmethod
+    def example(cls) -> Example:
+        """Return a criterion of four classes and six samples, with features in case dense votes are asked for."""
+        generator = torch.Generator().manual_seed(0)
+        output = torch.randn(6, 4, generator=generator)
+        features = torch.randn(6, 4, 3, 3, generator=generator)
+        criterion = cls(["a", "b", "c", "d"], strength=0.3)
+        return Example(criterion, output, torch.tensor([0, 1, 2, 3, 1, 2]), {"features": features})
+
+
+def _ranks(scores: Tensor) -> Tensor:
+    """Return each class's rank from 1, the highest score first; ties share the smallest rank."""
+    # the place a value would be inserted among the sorted ones is the number of values before it
+    descending = -scores
+    return torch.searchsorted(descending.sort(dim=-1).values, descending) + 1
+
+
+def _votes(features: Tensor, count: int) -> Tensor:
+    """Return how many positions have each class as their likeliest."""
+    if features.ndim < 3 or features.shape[1] != count:
+        expected = f"class scores at each position, of shape (N, {count}, positions…), for votes='dense'"
+        remedy = "Apply the last layer to every position of the last feature map, before pooling."
+        raise _checks.fail("ZipfSmoothing", "features", expected, f"shape {tuple(features.shape)}", remedy)
+    likeliest = features.flatten(2).argmax(dim=1, keepdim=True)
+    classes = torch.arange(count, device=features.device).reshape(-1, 1)
+    return (likeliest == classes).sum(dim=-1)

@@ -1,0 +1,83 @@
+"""Learner: model and criterion as one module, so that optimiser, DDP, device moves and checkpoints see both."""
+
+from typing import Any, final
+
+from torch import Tensor, nn
+
+from labelspace import _checks
+from labelspace.criteria.base import Criterion
+
+
+@final
+class Learner(nn.Module):
+    """A model and its criterion: the one module to wrap, optimise and save.
+
+    ``learner(x)`` gives scores per class, ``learner(x, y)`` the loss. In distributed training wrap the learner, not the
+    model: label parameters outside the wrapped module would drift apart between ranks.
+
+    Args:
+        model: returns the output, or a pair ``(output, features)``; features are passed on where a method needs them.
+        criterion: any criterion.
+
+    Example:
+        >>> import torch
+        >>> from labelspace import LearnableSmoothing
+        >>> learner = Learner(torch.nn.Linear(8, 3), LearnableSmoothing(["cat", "dog", "car"]))
+        >>> optimiser = torch.optim.SGD(learner.parameter_groups(weight_decay=1e-4), lr=0.1)
+        >>> learner(torch.zeros(2, 8), torch.tensor([0, 2])).backward()
+        >>> learner(torch.zeros(2, 8)).shape
+        torch.Size([2, 3])
+    """
+
+    def __init__(self, model: nn.Module, criterion: Criterion) -> None:
+        """Hold the two."""
+        super().__init__()
+        if not isinstance(model, nn.Module):
+            raise _checks.fail_type("Learner", "model", "a torch module", type(model).__name__)
+        if not isinstance(criterion, Criterion):
+            remedy = "Build one with labelspace.make_criterion(name, labels)."
+            raise _checks.fail_type("Learner", "criterion", "a labelspace criterion", type(criterion).__name__, remedy)
+        self.model = model
+        self.criterion = criterion
+
+    def forward(self, x: Any, y: Tensor | None = None, **extras: Tensor) -> Tensor:
+        """Return scores without ``y``, the loss with it.
+
+        Args:
+            x: whatever the model takes.
+            y: class indices or probabilities.
+            extras: ``index=`` or ``teacher=`` for methods that need them.
+        """
+        result = self.model(x)
+        output, features = result if isinstance(result, tuple) else (result, None)
+        if y is None:
+            return self.criterion.scores(output)
+        if features is not None:
+            extras.setdefault("features", features)
+        loss = self.criterion(output, y, **extras)
+        assert isinstance(loss, Tensor)
+        return loss
+
+    def predict(self, x: Any) -> Tensor:
+        """Return predicted class indices."""
+        scores: Tensor = self(x)
+        return scores.argmax(dim=self.criterion.class_dim)
+
+    def end_epoch(self) -> None:
+        """Let the criterion commit its running statistics."""
+        self.criterion.end_epoch()
+
+    def parameter_groups(self, weight_decay: float = 0.0) -> list[dict[str, Any]]:
+        """Return groups for an optimiser: everything decays but the label parameters.
+
+        Decay would pull learned labels towards uniform, which is a statement about the classes, not a regulariser.
+
+        Args:
+            weight_decay: of the model, and of heads that a method adds to it.
+        """
+        decay = _checks.number("Learner.parameter_groups", "weight_decay", weight_decay, low=0)
+        free = {id(parameter) for parameter in self.criterion.undecayed_parameters()}
+        decayed = [parameter for parameter in self.parameters() if id(parameter) not in free]
+        kept = [parameter for parameter in self.parameters() if id(parameter) in free]
+        groups = [{"params": decayed, "weight_decay": decay}, {"params": kept, "weight_decay": 0.0}]
+        return [group for group in groups if group["params"]]

@@ -1,0 +1,1 @@
+"""Where label spaces come from: pure functions that return a LabelSpace, one file each."""

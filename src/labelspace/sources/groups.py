@@ -1,0 +1,94 @@
+"""Classes in groups: mass is shared inside a group only."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+
+import torch
+
+from labelspace import _checks
+from labelspace.space import LabelSpace, kept_mass
+
+Members = Sequence[str] | Sequence[int]
+
+
+def groups(groups: Mapping[str, Members] | Sequence[Members], classes: int | Sequence[str] | None = None) -> LabelSpace:
+    """Return relations for grouped classes: ``A_ij = 1/(n−1)`` inside a group of ``n``, else 0.
+
+    Args:
+        groups: ``{"pets": ["cat", "dog"], …}`` or a list of lists; members are names or class indices.
+        classes: all classes in order, to fix their order and to check that none was left out. By default the
+            members in the order of the groups (indices: in the order of numbers).
+
+    Example:
+        >>> groups({"pets": ["cat", "dog"], "vehicles": ["car", "bus", "tram"]}).nearest("cat", k=2)
+        [('dog', 1.0), ('car', 0.0)]
+
+    Reference:
+        Paper 000, eq. (4).
+    """
+    named = _named(groups)
+    indexed = any(isinstance(member, int) for members in named.values() for member in members)
+    names = _names(named, indexed, classes)
+    group_of = _assign(named, names)
+    missing = [name for name in names if name not in group_of]
+    if missing:
+        remedy = "Add it to a group; a group of one is allowed."
+        raise _checks.fail("groups", "groups", "a group for every class", f"none for {missing[0]!r}", remedy)
+    codes = torch.tensor([group_of[name] for name in names])
+    for label, members in named.items():
+        if len(members) == 1:
+            warnings.warn(f"Group {label!r} has one class, {members[0]!r}: it stays one-hot.", stacklevel=2)
+    weights = (codes[:, None] == codes[None, :]).double().fill_diagonal_(0)
+    source = {"builder": "groups", "groups": {k: [_name(m, names) for m in v] for k, v in named.items()}}
+    return LabelSpace(names, kept_mass(weights), "relations", source)
+
+
+def _named(groups: object) -> dict[str, list[str | int]]:
+    if isinstance(groups, Mapping):
+        pairs = [(str(label), members) for label, members in groups.items()]
+    elif isinstance(groups, Sequence) and not isinstance(groups, str):
+        pairs = [(f"group {number}", members) for number, members in enumerate(groups)]
+    else:
+        raise _checks.fail_type("groups", "groups", "a dict or a list of groups", repr(groups))
+    for label, members in pairs:
+        if isinstance(members, str) or not isinstance(members, Sequence) or not members:
+            expected = "non-empty lists of class names or indices"
+            raise _checks.fail_type("groups", "groups", expected, f"{members!r} for {label!r}")
+    if not pairs:
+        raise _checks.fail("groups", "groups", "at least one group", "none")
+    return {label: list(members) for label, members in pairs}
+
+
+def _names(
+    named: Mapping[str, Sequence[str | int]], indexed: bool, classes: int | Sequence[str] | None
+) -> tuple[str, ...]:
+    if classes is not None:
+        return _checks.class_names("groups", classes)
+    members = [member for group in named.values() for member in group]
+    if not indexed:
+        return tuple(dict.fromkeys(str(member) for member in members))
+    if not all(isinstance(member, int) and member >= 0 for member in members):
+        raise _checks.fail_type("groups", "groups", "all names or all indices", "both, or a negative index")
+    return _checks.class_names("groups", max(int(member) for member in members) + 1)
+
+
+def _name(member: str | int, names: Sequence[str]) -> str:
+    if isinstance(member, str):
+        _checks.known_names("groups", "groups", [member], names)
+        return member
+    if not 0 <= member < len(names):
+        raise _checks.fail("groups", "groups", f"indices below {len(names)}", member)
+    return names[member]
+
+
+def _assign(named: Mapping[str, Sequence[str | int]], names: Sequence[str]) -> dict[str, int]:
+    group_of: dict[str, int] = {}
+    labels = list(named)
+    for code, (label, members) in enumerate(named.items()):
+        for member in members:
+            name = _name(member, names)
+            if name in group_of:
+                got = f"{name!r} in {labels[group_of[name]]!r} and {label!r}"
+                raise _checks.fail("groups", "groups", "disjoint", got, "Leave it in one of them.")
+            group_of[name] = code
+    return group_of

@@ -1,0 +1,83 @@
+"""Controls: spaces that smooth as much as another one and know nothing.
+
+A method that beats one-hot but not these gained from smoothing, not from what its label space says.
+"""
+
+import math
+
+import torch
+from torch import Tensor
+
+from labelspace import _checks
+from labelspace.space import LabelSpace
+
+
+def permuted(space: LabelSpace, seed: int) -> LabelSpace:
+    """Return the space with its classes in shuffled order: the same entries under the wrong names.
+
+    Args:
+        space: any label space.
+        seed: the same seed gives the same shuffle.
+
+    Example:
+        >>> from labelspace import ordinal
+        >>> bool((permuted(ordinal(5), seed=0).matrix.sum(1) - 1).abs().max() < 1e-6)
+        True
+    """
+    order = _shuffle(len(space), _checks.whole("permuted", "seed", seed))
+    matrix = space.matrix[order] if space.kind == "vectors" else space.matrix[order][:, order]
+    hops = None if space.hops is None else space.hops[order][:, order]
+    source = {"builder": "permuted", "seed": seed, "order": order.tolist(), "of": dict(space.source)}
+    return LabelSpace(space.names, matrix, space.kind, source, hops)
+
+
+def random_like(space: LabelSpace, seed: int) -> LabelSpace:
+    """Return random relations whose rows have the same entropies, diagonal entries kept.
+
+    Each row is a softmax of random numbers over the other classes, sharpened until its entropy is the row's.
+
+    Args:
+        space: any label space; vectors and costs are turned into relations first.
+        seed: the same seed gives the same rows.
+
+    Example:
+        >>> from labelspace import groups
+        >>> random_like(groups([["a", "b"], ["c", "d"]]), seed=0).matrix.sum(1)
+        tensor([1., 1., 1., 1.])
+    """
+    relations = space.relations()
+    generator = torch.Generator().manual_seed(_checks.whole("random_like", "seed", seed))
+    rows = relations.matrix.double()
+    count = len(rows)
+    logits = torch.randn(count, count, dtype=torch.float64, generator=generator).fill_diagonal_(-math.inf)
+    own = rows.diagonal().clone()
+    others = rows.clone().fill_diagonal_(0)
+    mass = others.sum(1, keepdim=True)
+    wanted = _entropy(others / torch.where(mass > 0, mass, 1))
+    drawn = _sharpened(logits, wanted) if count > 1 else torch.zeros_like(rows)
+    matrix = drawn * (1 - own)[:, None] + torch.diag(own)
+    source = {"builder": "random_like", "seed": seed, "of": dict(space.source)}
+    return LabelSpace(space.names, matrix, "relations", source)
+
+
+def _shuffle(count: int, seed: int) -> Tensor:
+    """Return a shuffle that is not the identity (where there is one): an unshuffled control is no control."""
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.randperm(count, generator=generator)
+    while count > 1 and bool((order == torch.arange(count)).all()):
+        order = torch.randperm(count, generator=generator)
+    return order
+
+
+def _entropy(rows: Tensor) -> Tensor:
+    return -torch.where(rows > 0, rows * rows.clamp_min(1e-300).log(), 0).sum(dim=1)
+
+
+def _sharpened(logits: Tensor, wanted: Tensor) -> Tensor:
+    """Bisect a sharpness per row: entropy falls from log(K−1) to 0 as it grows."""
+    low, high = torch.full_like(wanted, -30.0), torch.full_like(wanted, 30.0)
+    for _ in range(100):
+        middle = (low + high) / 2
+        too_flat = _entropy(torch.softmax(logits * middle.exp()[:, None], dim=1)) > wanted
+        low, high = torch.where(too_flat, middle, low), torch.where(too_flat, high, middle)
+    return torch.softmax(logits * high.exp()[:, None], dim=1)

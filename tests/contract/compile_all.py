@@ -1,0 +1,53 @@
+"""Compiles every method in a process of its own: the shape-checking hook of the other tests breaks fullgraph.
+
+Prints one JSON object: method -> "" or what went wrong.
+"""
+
+import json
+import sys
+import traceback
+
+import torch
+
+from contract.harness import METHODS, plain, state_of
+
+
+def compare(method: str) -> None:
+    """Train three steps eagerly and compiled; the third must not compile anew."""
+    eager, compiled = plain(method), plain(method)
+    compiled_call = torch.compile(compiled.criterion, fullgraph=True, backend="aot_eager")
+    for step in range(4):
+        torch.compiler.set_stance("fail_on_recompile" if step > 1 else "default")
+        scaled = eager.output * (1 + 0.1 * step)
+        left, right = scaled.clone().requires_grad_(), scaled.clone().requires_grad_()
+        expected = eager.loss(output=left)
+        got = compiled_call(right, compiled.y, **compiled.extras)
+        torch.testing.assert_close(got, expected)
+        expected.backward()
+        got.backward()
+        torch.testing.assert_close(right.grad, left.grad)
+        for name, parameter in eager.criterion.named_parameters():
+            torch.testing.assert_close(dict(compiled.criterion.named_parameters())[name].grad, parameter.grad)
+        if step == 1:
+            eager.criterion.end_epoch()
+            compiled.criterion.end_epoch()
+    for name, value in state_of(eager.criterion).items():
+        torch.testing.assert_close(state_of(compiled.criterion)[name], value)
+
+
+def main() -> None:
+    results = {}
+    for method in METHODS:
+        torch.compiler.reset()
+        try:
+            compare(method)
+            results[method] = ""
+        except Exception:
+            results[method] = traceback.format_exc(limit=-4)
+        finally:
+            torch.compiler.set_stance("default")
+    json.dump(results, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""Label embedding: variants against the reference, what learns from what, compressed and pre-trained forms."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from contract.harness import assert_matches_reference, mixed_up, plain, weighted
+from labelspace import LabelEmbedding, LabelSpace, ordinal
+
+NAMES = ["a", "b", "c", "d"]
+VARIANTS = [
+    {"preset": "paper"},
+    {"preset": "reference"},
+    {"hinge": "squared"},
+    {"hinge": "absolute"},
+    {"rank": 3},
+    {"rank": 3, "preset": "paper"},
+    {"beta": 0.25, "temperature": 5.0},
+]
+
+
+@pytest.mark.parametrize("options", VARIANTS)
+@pytest.mark.parametrize("batch", [plain, weighted, mixed_up])
+def test_every_variant_matches_the_reference(options, batch) -> None:  # type: ignore[no-untyped-def]
+    torch.manual_seed(1)
+    inputs = batch("labelemb")
+    criterion = LabelEmbedding(NAMES, in_features=5, cap=0.4, **options).double()
+    for parameter in criterion.parameters():
+        parameter.data = torch.randn(parameter.shape, dtype=torch.float64)
+    criterion.weight = inputs.criterion.weight
+    assert_matches_reference(replace(inputs, criterion=criterion))
+
+
+@pytest.mark.parametrize("batch", [plain, weighted, mixed_up])
+def test_pretrained_embedding(batch) -> None:  # type: ignore[no-untyped-def]
+    inputs = batch("labelemb")
+    criterion = LabelEmbedding(NAMES, in_features=None, pretrained=ordinal(NAMES)).double()
+    criterion.weight = inputs.criterion.weight
+    assert not list(criterion.parameters())
+    assert_matches_reference(replace(inputs, criterion=criterion, extras={}))
+    torch.testing.assert_close(criterion.label_space().matrix, ordinal(NAMES).matrix)
+
+
+def test_a_learned_embedding_becomes_a_pretrained_one() -> None:
+    first = plain("labelemb").criterion
+    second = LabelEmbedding(["c", "a"], in_features=None, pretrained=first.label_space())
+    expected = torch.softmax(first.embedding.detach(), 1)[[2, 0]][:, [2, 0]].float()
+    torch.testing.assert_close(second.fixed, expected / expected.sum(1, keepdim=True))
+    with pytest.raises(ValueError, match="`pretrained` of LabelEmbedding must be names of classes. Got 'z'"):
+        LabelEmbedding(["a", "z"], in_features=None, pretrained=first.label_space())
+
+
+def test_what_learns_from_what() -> None:
+    inputs = plain("labelemb")
+    features = inputs.extras["features"].requires_grad_()
+    criterion = inputs.criterion
+    inputs.loss().backward()
+    assert features.grad is None, "nothing behind the features learns from the second head"
+    # with the stops of the code, E learns from the last term alone, so only rows whose samples are right move
+    right = {
+        int(label) for label, z in zip(inputs.y, criterion.second_head(features), strict=True) if z.argmax() == label
+    }
+    moved = {row for row in range(4) if bool(criterion.embedding.grad[row].any())}
+    assert right
+    assert moved == right
+
+
+def test_start_of_the_embedding() -> None:
+    # softmax of (1, 0 × 9): e/(e + 9) = 0.2320
+    matrix = LabelEmbedding(10, in_features=3).label_space().matrix
+    torch.testing.assert_close(matrix.diagonal(), torch.full((10,), 0.2320), rtol=0, atol=1e-4)
+    scaled = LabelEmbedding(10, in_features=3, init_scale=5.0)
+    torch.testing.assert_close(scaled.embedding.detach(), 5 * torch.eye(10))
+
+
+def test_compressed_embedding_is_small() -> None:
+    criterion = LabelEmbedding(5000, in_features=4, rank=10)
+    labels = criterion.factor.numel() + criterion.basis.numel()
+    assert labels == 2 * 5000 * 10
+    loss = criterion(torch.randn(2, 5000), torch.tensor([3, 4999]), features=torch.randn(2, 4))
+    loss.backward()
+    assert bool(torch.isfinite(loss))
+
+
+def test_hinge_by_hand() -> None:
+    # second head sure of class 0 with p2 = 0.95: the hinge at 0.9 adds 0.05, squared 0.0025
+    logit = torch.log(torch.tensor(0.95 / 0.05))
+    losses = {}
+    for hinge in ("linear", "squared"):
+        criterion = LabelEmbedding(2, in_features=1, hinge=hinge)
+        criterion.second_head.weight.data = torch.tensor([[1.0], [0.0]])
+        criterion.second_head.bias.data.zero_()
+        losses[hinge] = criterion(torch.zeros(1, 2), torch.tensor([0]), features=logit.reshape(1, 1))
+    torch.testing.assert_close(losses["linear"] - losses["squared"], torch.tensor(0.05 - 0.0025), rtol=1e-4, atol=1e-5)
+
+
+def test_bad_options() -> None:
+    with pytest.raises(ValueError, match="`in_features` of LabelEmbedding must be given unless `pretrained` is"):
+        LabelEmbedding(3, in_features=None)
+    with pytest.raises(ValueError, match="`temperature` of LabelEmbedding"):
+        LabelEmbedding(3, in_features=2, temperature=0)
+    with pytest.raises(ValueError, match="`cap` of LabelEmbedding"):
+        LabelEmbedding(3, in_features=2, cap=1.5)
+    with pytest.raises(ValueError, match="`features` of LabelEmbedding must be given"):
+        LabelEmbedding(3, in_features=2)(torch.zeros(1, 3), torch.tensor([0]))
+    assert isinstance(LabelEmbedding(3, in_features=2, rank=2).label_space(), LabelSpace)

@@ -1,0 +1,135 @@
+"""Adaptive labels: variants against the reference, the schedule, test labels, and the corners of class means."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from contract.harness import Inputs, assert_gradients_check, assert_matches_reference, mixed_up, plain, weighted
+from labelspace import AdaptiveLabels
+
+VARIANTS = [
+    {"grad": "detached"},
+    {"preset": "paper", "repel": 0.3},
+    {"preset": "reference", "repel": 10.0},
+    {"memory": True},
+    {"memory": True, "grad": "detached", "repel": 0.2},
+    {"every": 2},
+    {"every": 2, "warmup": 1},
+    {"warmup": 5},
+]
+
+
+@pytest.mark.parametrize("options", VARIANTS)
+@pytest.mark.parametrize("step", [0, 1])
+@pytest.mark.parametrize("batch", [plain, weighted, mixed_up])
+def test_every_variant_matches_the_reference(options, step: int, batch) -> None:  # type: ignore[no-untyped-def]
+    inputs = batch("lwal")
+    criterion = AdaptiveLabels(["a", "b", "c", "d"], dim=5, **options).double()
+    criterion.load_state_dict({**inputs.criterion.state_dict(), "step": torch.tensor(step)}, strict=False)
+    criterion.weight = inputs.criterion.weight
+    inputs = replace(inputs, criterion=criterion)
+    assert_matches_reference(inputs.fresh())
+    if batch is plain and criterion.grad == "through":
+        assert_gradients_check(inputs)
+
+
+def test_labels_are_updated_every_k_steps_after_w() -> None:
+    criterion = AdaptiveLabels(2, every=3, warmup=2)
+    changed, before = [], criterion.label_matrix.clone()
+    for step in range(10):
+        output = torch.full((4, 2), float(step + 2), requires_grad=True)
+        criterion(output, torch.tensor([0, 0, 1, 1]))
+        changed.append(not torch.equal(before, criterion.label_matrix))
+        before = criterion.label_matrix.clone()
+    assert [step for step, update in enumerate(changed) if update] == [2, 5, 8]
+
+
+def test_starts_at_the_identity_and_keeps_labels_of_absent_classes() -> None:
+    criterion = AdaptiveLabels(3, dim=5)
+    torch.testing.assert_close(criterion.label_matrix, torch.eye(3, 5))
+    criterion(torch.ones(6, 5, requires_grad=True) * 4, torch.tensor([0, 0, 0, 1, 1, 1]))
+    torch.testing.assert_close(criterion.label_matrix[2], torch.eye(3, 5)[2])
+    torch.testing.assert_close(criterion.label_matrix[:2], torch.full((2, 5), 4.0))
+    narrow = AdaptiveLabels(6, dim=2).label_matrix
+    torch.testing.assert_close(narrow.norm(dim=1), torch.ones(6))
+
+
+def test_a_class_with_one_sample_has_a_finite_gradient() -> None:
+    output = torch.randn(4, 3, requires_grad=True)
+    AdaptiveLabels(3)(output, torch.tensor([0, 0, 1, 2])).backward()
+    assert bool(torch.isfinite(output.grad).all())
+
+
+def test_running_means_are_bias_corrected() -> None:
+    # decay 0.9, one class: sums 2·1 then 2·4 → (0.9·2·1 + 8)/(0.9·2 + 2) = 9.8/3.8
+    criterion = AdaptiveLabels(2, dim=1, decay=0.9)
+    for value in (1.0, 4.0):
+        criterion(torch.full((4, 1), value, requires_grad=True), torch.tensor([0, 0, 1, 1]))
+    torch.testing.assert_close(criterion.label_space().matrix, torch.full((2, 1), 9.8 / 3.8))
+    torch.testing.assert_close(criterion.label_matrix, torch.full((2, 1), 4.0))
+
+
+def test_a_class_not_seen_for_long_keeps_its_mean() -> None:
+    criterion = AdaptiveLabels(2, dim=1)
+    criterion(torch.full((4, 1), 3.0, requires_grad=True), torch.tensor([0, 0, 1, 1]))
+    for _ in range(2000):
+        criterion(torch.full((4, 1), 5.0, requires_grad=True), torch.tensor([0, 0, 0, 0]))
+    torch.testing.assert_close(criterion.label_space().matrix, torch.tensor([[5.0], [3.0]]))
+
+
+@pytest.mark.parametrize("test_labels", ["running", "last", "full"])
+def test_what_predicts(test_labels) -> None:  # type: ignore[no-untyped-def]
+    torch.manual_seed(0)
+    criterion = AdaptiveLabels(3, dim=4, test_labels=test_labels)
+    outputs = [torch.randn(9, 4) for _ in range(3)]
+    y = torch.arange(9) % 3
+    for output in outputs:
+        criterion(output.requires_grad_(), y)
+    criterion.fit_labels((output.detach(), y) for output in outputs)
+    expected = {
+        "running": criterion.running_mean,
+        "last": criterion.label_matrix,
+        "full": torch.stack([torch.cat([o.detach()[y == c] for o in outputs]).mean(0) for c in range(3)]),
+    }[test_labels]
+    torch.testing.assert_close(criterion.label_space().matrix, expected)
+    points = torch.randn(20, 4)
+    distances = (points[:, None] - expected).norm(dim=2)
+    torch.testing.assert_close(criterion.scores(points), -distances)
+    torch.testing.assert_close(criterion.predict(points), distances.argmin(1))
+    criterion.eval()
+    loss = criterion(points, torch.arange(20) % 3)
+    torch.testing.assert_close(loss, torch.nn.functional.cross_entropy(-distances, torch.arange(20) % 3))
+
+
+def test_repel_in_closed_form_equals_all_pairs() -> None:
+    torch.manual_seed(0)
+    output, y = torch.randn(50, 7, dtype=torch.float64), torch.randint(5, (50,))
+    unit = torch.nn.functional.normalize(output, dim=1)
+    pairs = ((unit @ unit.T) * (y[:, None] != y[None, :])).sum()
+    losses = [AdaptiveLabels(5, dim=7, repel=r)(output, y) for r in (0.0, 2.0)]
+    torch.testing.assert_close(losses[1] - losses[0], 2.0 * pairs / 50**2)
+
+
+def test_small_batches_warn_once_and_name_the_remedy() -> None:
+    inputs = Inputs(AdaptiveLabels(4), torch.randn(5, 4), torch.tensor([0, 1, 2, 3, 0]), {})
+    with pytest.warns(UserWarning, match=r"fewer than 2 samples.*5 samples, 4 classes.*memory=True"):
+        inputs.loss()
+    inputs.loss()
+    AdaptiveLabels(4, memory=True)(inputs.output, inputs.y)
+
+
+def test_huge_float32_points_keep_their_order() -> None:
+    output = 1e4 * torch.randn(64, 16, generator=torch.Generator().manual_seed(0))
+    criterion = AdaptiveLabels(4, dim=16)
+    criterion(output.requires_grad_(), torch.arange(64) % 4)
+    exact = torch.cdist(output.detach().double(), criterion.label_space().matrix.double()).argmin(1)
+    torch.testing.assert_close(criterion.predict(output.detach()), exact)
+
+
+@pytest.mark.parametrize(
+    "options", [{"dim": 0}, {"every": 0}, {"warmup": -1}, {"repel": -1.0}, {"grad": "stop"}, {"decay": 2.0}]
+)
+def test_bad_options(options: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=f"`{next(iter(options))}` of AdaptiveLabels must be"):
+        AdaptiveLabels(3, **options)  # type: ignore[arg-type]

@@ -1,0 +1,129 @@
+"""Zipf's label smoothing: ranks, ties, dense votes, and classes that are ruled out."""
+
+import math
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from contract.harness import Inputs, as_case, plain
+from labelspace.criteria.zipf import ZipfSmoothing, _ranks, _votes
+from reference import zipf as reference
+
+RANDOM = torch.Generator().manual_seed(0)
+
+
+def test_by_hand() -> None:
+    # z = log(4, 2, 1, 1), y = 1. Ranks 1, 2, 3, 3 (the tie shares 3); without class 1 the weights 1, 1/3, 1/3 become
+    # z̃ = (3, 1, 1)/5. q = (4, 1, 1)/6. KL = 0.6·log(0.6·6/4) + 2·0.2·log(0.2·6) = −0.063216 + 0.072929 = 0.009712.
+    # −log p_1 = log 4 = 1.386294.
+    output = torch.tensor([[4.0, 2.0, 1.0, 1.0]]).log()
+    divergence = 0.6 * math.log(0.9) + 0.4 * math.log(1.2)
+    loss = ZipfSmoothing(4, strength=0.5)(output, torch.tensor([1]))
+    torch.testing.assert_close(loss, torch.tensor(math.log(4) + 0.5 * divergence))
+
+
+def test_ties_share_the_smallest_rank() -> None:
+    scores = torch.tensor([[4.0, 3.0, 3.0, 2.0, -torch.inf], [0.0, 0.0, 0.0, 1.0, 0.0]])
+    torch.testing.assert_close(_ranks(scores), torch.tensor([[1, 2, 2, 4, 5], [2, 2, 2, 1, 2]]))
+
+
+def test_strength_zero_is_cross_entropy() -> None:
+    output, y = torch.randn(9, 5, generator=RANDOM), torch.arange(9) % 5
+    torch.testing.assert_close(ZipfSmoothing(5, strength=0.0)(output, y), cross_entropy(output, y))
+
+
+def test_the_divergence_is_zero_where_others_follow_zipf() -> None:
+    # the true class first, the others at 1/2, 1/3, 1/4: their ranks are 2, 3, 4
+    output = torch.tensor([[1.0, 1 / 2, 1 / 3, 1 / 4]], dtype=torch.float64).log()
+    loss = ZipfSmoothing(4, strength=100.0)(output, torch.tensor([0]))
+    torch.testing.assert_close(loss, cross_entropy(output, torch.tensor([0])))
+
+
+def test_votes_count_positions() -> None:
+    # five positions: class 1 wins three of them, class 0 two, class 2 none
+    features = torch.tensor([[[1.0, 9, 1, 0, 0], [2, 0, 0, 1, 5], [0, 1, 0, 0, 0]]])
+    torch.testing.assert_close(_votes(features, 3), torch.tensor([[2, 3, 0]]))
+    torch.testing.assert_close(_votes(features.reshape(1, 3, 5, 1), 3), torch.tensor([[2, 3, 0]]))
+
+
+def test_dense_votes_rank_the_classes() -> None:
+    # votes 2, 3, 0 rank the classes 2, 1, 3; y = 1 leaves z̃ = (1/2, 1/3)/(5/6) = (0.6, 0.4) against q = (1/2, 1/2)
+    features = torch.tensor([[[1.0, 9, 1, 0, 0], [2, 0, 0, 1, 5], [0, 1, 0, 0, 0]]])
+    criterion = ZipfSmoothing(3, strength=1.0, votes="dense")
+    assert criterion.needs == ("features",)
+    loss = criterion(torch.zeros(1, 3), torch.tensor([1]), features=features)
+    divergence = 0.6 * math.log(1.2) + 0.4 * math.log(0.8)
+    torch.testing.assert_close(loss, torch.tensor(math.log(3) + divergence))
+
+
+def dense() -> Inputs:
+    example = plain("zipf")
+    criterion = ZipfSmoothing(4, strength=0.3, votes="dense").double()
+    return Inputs(criterion, example.output, example.y, example.extras)
+
+
+def test_dense_votes_against_the_reference() -> None:
+    inputs = dense()
+    case = as_case(inputs)
+    torch.testing.assert_close(inputs.loss().item(), reference.loss(case, case))
+    output = inputs.output.requires_grad_()
+    assert torch.autograd.gradcheck(lambda z: inputs.loss(output=z), output)
+    assert torch.autograd.gradgradcheck(lambda z: inputs.loss(output=z), output)
+
+
+def test_dense_votes_commute_with_a_permutation_of_classes() -> None:
+    inputs = dense()
+    order = torch.tensor([2, 0, 3, 1])
+    place = torch.argsort(order)
+    features = inputs.extras["features"][:, order]
+    moved = inputs.loss(output=inputs.output[:, order], y=place[inputs.y], extras={"features": features})
+    torch.testing.assert_close(inputs.loss(), moved)
+
+
+def test_no_gradient_flows_through_ranks() -> None:
+    inputs = dense()
+    features = inputs.extras["features"].requires_grad_()
+    loss = inputs.loss(output=inputs.output.requires_grad_(), extras={"features": features})
+    assert torch.autograd.grad(loss, features, allow_unused=True) == (None,)
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_a_ruled_out_class_gets_no_mass(label: int) -> None:
+    output = torch.tensor([[1.0, 0.5, 0.2, -torch.inf]], requires_grad=True)
+    y = torch.tensor([label])
+    loss = ZipfSmoothing(4, strength=0.7)(output, y)
+    torch.testing.assert_close(loss, ZipfSmoothing(3, strength=0.7)(output[:, :3], y))
+    loss.backward()
+    assert output.grad is not None
+    assert bool(torch.isfinite(output.grad).all())
+
+
+def test_no_other_class_leaves_cross_entropy() -> None:
+    output = torch.tensor([[1.0, -torch.inf]], requires_grad=True)
+    loss = ZipfSmoothing(2)(output, torch.tensor([0]))
+    loss.backward()
+    torch.testing.assert_close(loss, torch.tensor(0.0))
+    torch.testing.assert_close(output.grad, torch.zeros(1, 2))
+    torch.testing.assert_close(ZipfSmoothing(1)(torch.ones(2, 1), torch.tensor([0, 0])), torch.tensor(0.0))
+
+
+@pytest.mark.parametrize("preset", ["paper", "reference"])
+def test_presets_take_dense_votes(preset: str) -> None:
+    assert ZipfSmoothing(3, preset=preset).votes == "dense"
+    assert ZipfSmoothing(3, preset=preset, votes="logits").needs == ()
+
+
+def test_bad_options_and_features() -> None:
+    with pytest.raises(ValueError, match="`votes` of ZipfSmoothing must be one of 'logits', 'dense'. Got 'dens'"):
+        ZipfSmoothing(3, votes="dens")
+    with pytest.raises(ValueError, match=r"`strength` of ZipfSmoothing must be a number in \[0, inf\)"):
+        ZipfSmoothing(3, strength=-1.0)
+    criterion = ZipfSmoothing(3, votes="dense")
+    with pytest.raises(ValueError, match="`features` of ZipfSmoothing must be given with every call"):
+        criterion(torch.zeros(2, 3), torch.tensor([0, 1]))
+    for features in (torch.zeros(2, 3), torch.zeros(2, 64, 4, 4)):
+        with pytest.raises(
+            ValueError, match=r"`features` of ZipfSmoothing must be class scores .* \(N, 3, positions…\)"
+        ):
+            criterion(torch.zeros(2, 3), torch.tensor([0, 1]), features=features)

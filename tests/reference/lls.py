@@ -1,0 +1,22 @@
+"""KL(t‖p) + KL(p‖t), halved or not, each entropy switchable (paper 002)."""
+
+import numpy as np
+
+from reference.case import Case, log_softmax, softmax, weighted_mean
+
+
+def loss(case: Case, frozen: Case) -> float:
+    alpha = case.state["smoothing"]
+    matrix = (1 - alpha) * np.eye(case.y.shape[1]) + alpha * softmax(case.state["label_logits"])
+    t = case.y @ matrix
+    t = np.where(case.weight[:, None] > 0, t, 0.25)  # an ignored row has no target; anything finite will do
+    log_t, log_p = np.log(t), log_softmax(case.output)
+    p = np.exp(log_p)
+    entropies = {
+        "-H(t)": (t * log_t).sum(1),
+        "H(t,p)": -(t * log_p).sum(1),
+        "-H(p)": (p * log_p).sum(1),
+        "H(p,t)": -(p * log_t).sum(1),
+    }
+    values = sum(entropies[term] for term in case.attributes["loss_terms"])
+    return (0.5 if case.attributes["halve"] else 1.0) * weighted_mean(np.asarray(values), case.weight)

@@ -1,0 +1,58 @@
+"""Cross-entropy of softmax(−‖z − ŷ‖) with class means as labels, and the repel term over all pairs (paper 001)."""
+
+import numpy as np
+
+from reference.case import Array, Case, log_softmax, weighted_mean
+
+
+def due(case: Case) -> bool:
+    step, every, warmup = case.state["step"], case.attributes["every"], case.attributes["warmup"]
+    return bool(step >= warmup and (step - warmup) % every == 0)
+
+
+def labels(case: Case) -> Array:
+    matrix = case.state["label_matrix"].copy()
+    for c in range(case.y.shape[1]):
+        mass = case.y[:, c].sum()
+        if not due(case) or mass == 0:
+            continue
+        total = sum(case.y[i, c] * case.output[i] for i in range(len(case.y)))
+        if case.attributes["memory"]:
+            old = case.state["decay"] * case.state["running_count"][c]
+            matrix[c] = (old * case.state["running_mean"][c] + total) / (old + mass)
+        else:
+            matrix[c] = total / mass
+    return matrix
+
+
+def repel(case: Case) -> Array:
+    """Per sample: the sum over other samples of (1 − y_i·y_j)·cos."""
+    rows = [i for i in range(len(case.y)) if case.y[i].sum() > 0]
+    values = np.zeros(len(case.y))
+    for i in rows:
+        for j in rows:
+            if i != j:
+                norms = np.linalg.norm(case.output[i]) * np.linalg.norm(case.output[j])
+                values[i] += (1 - case.y[i] @ case.y[j]) * (case.output[i] @ case.output[j]) / norms
+    return values
+
+
+def loss(case: Case, frozen: Case) -> float:
+    centres = labels(frozen if case.attributes["grad"] == "detached" else case)
+    distances = np.array([[max(np.linalg.norm(z - c), 1e-6) for c in centres] for z in case.output])
+    value = weighted_mean(-(case.y * log_softmax(-distances)).sum(1), case.weight)
+    if not due(case):
+        return value
+    if not case.attributes["repel_mean"]:
+        return value + float(case.state["repel"] * (repel(case) * case.weight).sum())
+    return value + float(case.state["repel"]) * weighted_mean(repel(case), case.weight) / (case.y.sum(1) > 0).sum()
+
+
+def after(case: Case) -> dict[str, Array]:
+    mean, count = case.state["running_mean"].copy(), case.state["decay"] * case.state["running_count"]
+    for c in range(case.y.shape[1]):
+        mass = case.y[:, c].sum()
+        if mass > 0:
+            mean[c] = (count[c] * mean[c] + case.y[:, c] @ case.output) / (count[c] + mass)
+            count[c] += mass
+    return {"label_matrix": labels(case), "running_mean": mean, "running_count": count, "step": case.state["step"] + 1}

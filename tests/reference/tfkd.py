@@ -1,0 +1,20 @@
+"""(1−α)·H(δ, p) + α·m·KL(softmax(u/τ) ‖ p), u holding the confidence at the class and the rest spread evenly."""
+
+import numpy as np
+
+from reference.case import Case, cross_entropy, log_softmax, softmax, weighted_mean
+
+
+def loss(case: Case, frozen: Case) -> float:
+    alpha, confidence = case.state["strength"], case.state["confidence"]
+    factor = case.state["multiplier"]
+    count = case.y.shape[1]
+    virtual = np.full((count, count), (1 - confidence) / (count - 1))
+    np.fill_diagonal(virtual, confidence)
+    teacher = case.y @ softmax(virtual / case.state["temperature"])
+    log_p = log_softmax(case.output)
+    # a row of zeros (an ignored sample) has no logarithm, and no weight either
+    log_teacher = np.log(np.where(teacher > 0, teacher, 1.0))
+    parts = teacher * (log_teacher - log_p)
+    divergence = parts.mean(axis=1) if case.attributes["average"] == "classes" else parts.sum(axis=1)
+    return weighted_mean((1 - alpha) * cross_entropy(case.y, log_p) + alpha * factor * divergence, case.weight)

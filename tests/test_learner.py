@@ -1,0 +1,76 @@
+"""Learner: one module for optimiser, device moves and checkpoints."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from labelspace import LabelEmbedding, LearnableSmoothing, Learner, OneHot, Retrospection
+
+
+class WithFeatures(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.body, self.head = nn.Linear(4, 6), nn.Linear(6, 3)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        features = self.body(x).relu()
+        return self.head(features), features
+
+
+def test_scores_without_labels_and_loss_with_them() -> None:
+    learner = Learner(nn.Linear(4, 3), OneHot(3))
+    x, y = torch.randn(5, 4), torch.tensor([0, 1, 2, 0, 1])
+    torch.testing.assert_close(learner(x), learner.model(x))
+    torch.testing.assert_close(learner(x, y), nn.functional.cross_entropy(learner.model(x), y))
+    torch.testing.assert_close(learner.predict(x), learner.model(x).argmax(1))
+
+
+def test_features_and_extras_are_passed_on() -> None:
+    learner = Learner(WithFeatures(), LabelEmbedding(3, in_features=6))
+    learner(torch.randn(5, 4), torch.tensor([0, 1, 2, 0, 1])).backward()
+    assert learner.criterion.second_head.weight.grad is not None
+    remembering = Learner(nn.Linear(4, 3), Retrospection(3, samples=10, epochs=5))
+    remembering(torch.randn(2, 4), torch.tensor([0, 1]), index=torch.tensor([3, 4])).backward()
+    with pytest.raises(ValueError, match="`features` of LabelEmbedding must be given with every call"):
+        Learner(nn.Linear(4, 3), LabelEmbedding(3, in_features=6))(torch.randn(1, 4), torch.tensor([0]))
+
+
+def test_label_parameters_are_free_of_decay() -> None:
+    learner = Learner(nn.Linear(4, 3), LearnableSmoothing(3))
+    groups = learner.parameter_groups(weight_decay=0.1)
+    assert [group["weight_decay"] for group in groups] == [0.1, 0.0]
+    assert groups[1]["params"] == [learner.criterion.label_logits]
+    embedded = Learner(WithFeatures(), LabelEmbedding(3, in_features=6))
+    kept = embedded.parameter_groups(0.1)[1]["params"]
+    assert kept == [embedded.criterion.embedding], "the second head is part of the network and decays"
+    decayed = Learner(nn.Linear(4, 3), LearnableSmoothing(3, preset="pseudocode")).parameter_groups(0.1)
+    assert [group["weight_decay"] for group in decayed] == [0.1]
+    assert len(Learner(nn.Linear(4, 3), OneHot(3)).parameter_groups()) == 1
+    with pytest.raises(ValueError, match="`weight_decay` of Learner.parameter_groups"):
+        learner.parameter_groups(-1)
+
+
+def test_every_parameter_is_in_one_group_and_one_checkpoint() -> None:
+    learner = Learner(WithFeatures(), LabelEmbedding(3, in_features=6))
+    grouped = [parameter for group in learner.parameter_groups(0.1) for parameter in group["params"]]
+    assert {id(p) for p in grouped} == {id(p) for p in learner.parameters()}
+    twin = Learner(WithFeatures(), LabelEmbedding(3, in_features=6))
+    twin.load_state_dict(learner.state_dict())
+    x, y = torch.randn(5, 4), torch.tensor([0, 1, 2, 0, 1])
+    torch.testing.assert_close(twin(x, y), learner(x, y), rtol=0, atol=0)
+
+
+def test_half_precision_model() -> None:
+    learner = Learner(WithFeatures(), LabelEmbedding(3, in_features=6)).bfloat16()
+    loss = learner(torch.randn(5, 4, dtype=torch.bfloat16), torch.tensor([0, 1, 2, 0, 1]))
+    assert loss.dtype == torch.float32
+    loss.backward()
+    assert learner.criterion.embedding.dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("model", "criterion", "text"), [(3, OneHot(3), "model"), (nn.Linear(1, 3), nn.Linear(1, 1), "criterion")]
+)
+def test_wrong_parts(model: nn.Module, criterion: OneHot, text: str) -> None:
+    with pytest.raises(TypeError, match=f"`{text}` of Learner must be"):
+        Learner(model, criterion)
