@@ -103,11 +103,19 @@ def test_nulls_keep_the_entropy(space: LabelSpace, seed: int) -> None:
 def test_nulls_are_seeded_and_no_copies() -> None:
     space = ordinal(6)
     torch.testing.assert_close(permuted(space, 3).matrix, permuted(space, 3).matrix, rtol=0, atol=0)
-    for seed in range(20):
-        assert not torch.equal(permuted(ordinal(["a", "b", "c"]), seed).matrix, ordinal(["a", "b", "c"]).matrix) or (
-            permuted(ordinal(["a", "b", "c"]), seed).source["order"] == [2, 1, 0]
-        ), "only the mirrored order looks like the original"
+    pairs = groups([["a", "b"], ["c", "d"]])
+    for seed in range(100):
+        for original in (ordinal(["a", "b", "c"]), pairs):
+            assert not torch.equal(permuted(original, seed).matrix, original.matrix)
     assert not torch.equal(random_like(space, 1).matrix, random_like(space, 2).matrix)
+
+
+@given(spaces(), st.integers(0, 1000))
+def test_a_shuffled_space_is_the_space_under_other_names(space: LabelSpace, seed: int) -> None:
+    sharp = LabelSpace(space.names, space.matrix, space.kind, {**space.source, "temperature": 0.1})
+    shuffled = permuted(sharp, seed)
+    order = shuffled.source["order"]
+    torch.testing.assert_close(shuffled.relations().matrix, sharp.relations().matrix[order][:, order])
 
 
 def test_cost_and_vectors_become_relations_by_their_formulas() -> None:
@@ -244,7 +252,14 @@ def test_untrustworthy_files_are_refused(tmp_path: Path) -> None:
     save_file({"matrix": torch.eye(2)}, foreign)
     with pytest.raises(LabelFileError, match="but not a label file"):
         LabelSpace.load(foreign)
-    for wrong in ("[", "[1]", {**header, "names": ["a"]}, {**header, "kind": "x"}, {**header, "names": None}):
+    for wrong in (
+        "[",
+        "[1]",
+        "9" * 5000,
+        {**header, "names": ["a"]},
+        {**header, "kind": "x"},
+        {**header, "names": None},
+    ):
         with pytest.raises(LabelFileError):
             LabelSpace.load(write_header(tmp_path / "wrong.safetensors", wrong))
     with pytest.raises(LabelFileError, match="finite"):

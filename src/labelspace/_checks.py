@@ -7,6 +7,7 @@ Each function raises ``ValueError`` (a wrong value), ``TypeError`` (a wrong kind
 import math
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from numbers import Integral, Real
 from typing import Any
 
 import torch
@@ -47,22 +48,30 @@ def number(
     interval = f"a number in {left}{low:g}, {high:g}{right}"
     if isinstance(value, Tensor) and value.ndim == 0:
         value = value.item()
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise fail_type(owner, argument, interval, repr(value))
-    inside_low = value > low if open_low else value >= low
-    inside_high = value < high if open_high else value <= high
-    if not (inside_low and inside_high) or not math.isfinite(value):
-        raise fail(owner, argument, interval, value)
-    return float(value)
+    checked = float(value)
+    inside_low = checked > low if open_low else checked >= low
+    inside_high = checked < high if open_high else checked <= high
+    if not (inside_low and inside_high) or not math.isfinite(checked):
+        raise fail(owner, argument, interval, f"{checked:g}")
+    return checked
 
 
 def whole(owner: str, argument: str, value: Any, *, low: int = 0) -> int:
     """Return ``value`` as an int of at least ``low``."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise fail_type(owner, argument, f"a whole number of at least {low}", repr(value))
-    if value < low:
-        raise fail(owner, argument, f"a whole number of at least {low}", value)
-    return value
+    expected = f"a whole number of at least {low}"
+    number = integer(owner, argument, value, expected)
+    if number < low:
+        raise fail(owner, argument, expected, number)
+    return number
+
+
+def integer(owner: str, argument: str, value: Any, expected: str = "a whole number") -> int:
+    """Return ``value`` as an int; numpy's count, floats and booleans do not."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise fail_type(owner, argument, expected, repr(value))
+    return int(value)
 
 
 def choice(owner: str, argument: str, value: Any, options: Iterable[Any]) -> Any:
@@ -79,7 +88,7 @@ def class_names(owner: str, classes: Any) -> tuple[str, ...]:
     """Return unique class names from a number of classes or a sequence of names."""
     if isinstance(classes, bool):
         raise fail_type(owner, "classes", "a number of classes or a list of names", repr(classes))
-    if isinstance(classes, int):
+    if isinstance(classes, Integral):
         return tuple(str(index) for index in range(whole(owner, "classes", classes, low=1)))
     if isinstance(classes, str) or not isinstance(classes, Iterable):
         raise fail_type(owner, "classes", "a number of classes or a list of names", repr(classes))
@@ -132,9 +141,10 @@ def matrix(owner: str, argument: str, value: Any, *, rows: int | None = None, sq
 
 
 def class_vector(owner: str, argument: str, value: Any, classes: int) -> Tensor:
-    """Return one finite non-negative number per class, as float32."""
+    """Return one finite non-negative number per class, in float32, or float64 where it comes so."""
     try:
-        tensor = torch.as_tensor(value).detach().to(torch.float32).clone()
+        tensor = torch.as_tensor(value).detach().clone()
+        tensor = tensor if tensor.dtype == torch.float64 else tensor.to(torch.float32)
     except (TypeError, ValueError, RuntimeError) as error:
         raise fail_type(owner, argument, "one number per class", type(value).__name__) from error
     if tensor.shape != (classes,):

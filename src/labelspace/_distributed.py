@@ -77,3 +77,9 @@ def merge_rows(seen: Tensor, tables: dict[str, Tensor]) -> tuple[Tensor, dict[st
         dist.all_reduce(own)
         merged[name] = own
     return owner >= 0, merged
+
+
+def wait() -> None:
+    """Wait until every rank has come here."""
+    if world_size() > 1:
+        dist.barrier()

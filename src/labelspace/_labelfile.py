@@ -1,8 +1,6 @@
 """The label file: one safetensors file whose only metadata key is canonical JSON."""
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from labelspace._checks import LabelFileError, fail
+from labelspace._files import write_bytes
 
 VERSION = 1
 KEY = "labelspace"
@@ -29,22 +28,11 @@ def plain(source: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, Any]) -> Path:
-    """Write the file beside its place and move it there, so that a reader never meets half of it."""
+    """Write the file, whole or not at all."""
     # safetensors orders several metadata keys at random: one key keeps equal spaces equal byte for byte
     text = json.dumps({"version": VERSION, **header}, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     content = to_bytes({name: tensor.contiguous() for name, tensor in tensors.items()}, {KEY: text})
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return path
+    return write_bytes(path, content)
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -67,7 +55,7 @@ def _header(path: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
         raise LabelFileError(f"{path} is a safetensors file, but not a label file. {remedy}")
     try:
         header = json.loads(metadata[KEY])
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise LabelFileError(f"{path} has a header that is not JSON: {error}.") from error
     if not isinstance(header, dict) or header.get("version") != VERSION:
         version = header.get("version") if isinstance(header, dict) else None

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
 
@@ -139,8 +140,10 @@ class LabelSpace:
         """
         _checks.whole("LabelSpace.nearest", "k", k, low=1)
         row = self.index(name)
-        weights = {"relations": self.matrix, "cost": -self.matrix}.get(self.kind)
-        weights = (_cosines(self.matrix.double()) if weights is None else weights)[row]
+        if self.kind == "vectors":
+            weights = torch.nn.functional.cosine_similarity(self.matrix.double(), self.matrix[row].double(), dim=1)
+        else:
+            weights = -self.matrix[row] if self.kind == "cost" else self.matrix[row]
         order = [j for j in torch.argsort(weights, descending=True, stable=True).tolist() if j != row]
         return [(self.names[j], float(weights[j])) for j in order[:k]]
 
@@ -162,10 +165,10 @@ class LabelSpace:
         if isinstance(item, str):
             _checks.known_names("LabelSpace.subset", "classes", [item], self.names)
             return self.names.index(item)
-        if isinstance(item, bool) or not isinstance(item, int) or not 0 <= item < len(self):
+        if isinstance(item, bool) or not isinstance(item, Integral) or not 0 <= item < len(self):
             expected = f"names or indices from 0 to {len(self) - 1}"
             raise _checks.fail("LabelSpace.subset", "classes", expected, repr(item))
-        return item
+        return int(item)
 
     def save(self, path: str | Path) -> Path:
         """Write one safetensors file, whole or not at all, and return its path."""

@@ -153,7 +153,8 @@ def required_arguments(method: str) -> dict[str, Any]:
     kind = criterion_class(method)
     example = kind.example().criterion
     parameters = list(inspect.signature(kind).parameters.values())[1:]
-    return {p.name: getattr(example, p.name) for p in parameters if p.default is inspect.Parameter.empty}
+    needed = [p.name for p in parameters if p.default is inspect.Parameter.empty or p.name == "in_features"]
+    return {name: getattr(example, name) for name in needed}
 
 
 def state_of(criterion: Criterion) -> dict[str, Tensor]:

@@ -1,4 +1,4 @@
-"""The five terms of the label embedding network, or the two of a pre-trained one (paper 004)."""
+"""The five terms of the label embedding network, or the two of a pre-trained one."""
 
 import numpy as np
 
@@ -34,5 +34,6 @@ def loss(case: Case, frozen: Case) -> float:
     value = float(beta) * weighted_mean(cross_entropy(case.y, log_p1), case.weight)
     value += float(beta) * weighted_mean(cross_entropy(stopped_soft, log_p1), case.weight)
     value += weighted_mean(cross_entropy(case.y, log_softmax(z2)), case.weight)
-    value += float((hinge * case.weight).sum()) if case.attributes["hinge_total"] else weighted_mean(hinge, case.weight)
+    total = (case.y.sum(1) > 0).sum() if case.attributes["hinge_total"] else 1
+    value += total * weighted_mean(hinge, case.weight)
     return value + weighted_mean(cross_entropy(learnt, np.log(soft)), right)

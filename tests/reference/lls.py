@@ -1,4 +1,4 @@
-"""KL(t‖p) + KL(p‖t), halved or not, each entropy switchable (paper 002)."""
+"""KL(t‖p) + KL(p‖t), halved or not, each entropy switchable."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Cross-entropy of softmax(−‖z − ŷ‖) with class means as labels, and the repel term over all pairs (paper 001)."""
+"""Cross-entropy of softmax(−‖z − ŷ‖) with class means as labels, and the repel term over all pairs."""
 
 import numpy as np
 
@@ -39,12 +39,15 @@ def repel(case: Case) -> Array:
 
 def loss(case: Case, frozen: Case) -> float:
     centres = labels(frozen if case.attributes["grad"] == "detached" else case)
+    if case.attributes["order"] == "loss first":
+        centres = case.state["label_matrix"]
     distances = np.array([[max(np.linalg.norm(z - c), 1e-6) for c in centres] for z in case.output])
     value = weighted_mean(-(case.y * log_softmax(-distances)).sum(1), case.weight)
     if not due(case):
         return value
     if not case.attributes["repel_mean"]:
-        return value + float(case.state["repel"] * (repel(case) * case.weight).sum())
+        count = (case.y.sum(1) > 0).sum()
+        return value + float(case.state["repel"] * count * weighted_mean(repel(case), case.weight))
     return value + float(case.state["repel"]) * weighted_mean(repel(case), case.weight) / (case.y.sum(1) > 0).sum()
 
 

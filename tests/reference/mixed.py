@@ -1,4 +1,4 @@
-"""H(T[y], p) with T fixed, mixed per class or per entry, and the penalties of eq. (10) and (11) (paper 003)."""
+"""H(T[y], p) with T fixed, mixed per class or per entry, and the penalties of eq. (10) and (11)."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""H(T[y], p) with T = (1−σ)I + σA (paper 000)."""
+"""H(T[y], p) with T = (1−σ)I + σA."""
 
 import numpy as np
 

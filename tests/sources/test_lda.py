@@ -113,6 +113,7 @@ def test_parts_do_not_matter(monkeypatch):
     wide, wide_y = blobs(30, 50, 4)
     whole = [discriminant_means(x, y, 4), discriminant_means(wide, wide_y, 4)]
     monkeypatch.setitem(discriminant_means.__globals__, "PART", 130)
+    monkeypatch.setitem(discriminant_means.__globals__, "ROWS", 2)
     parts = [discriminant_means(x, y, 4), discriminant_means(wide, wide_y, 4)]
     for one, other in zip(whole, parts, strict=True):
         assert_close(cosines(one), cosines(other), atol=1e-9, rtol=0)

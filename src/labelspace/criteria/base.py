@@ -1,7 +1,8 @@
 """Criterion: what every method shares. Subclasses write pure functions; only this file changes state or reduces."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Literal, NamedTuple, final
 
 import torch
@@ -19,7 +20,7 @@ EXTRAS = ("features", "index", "teacher")
 
 
 class Term(NamedTuple):
-    """One summand of a loss: ``Σ w·v / Σ w`` over the batch (``Σ w·v`` where ``total``)."""
+    """One summand of a loss: ``Σ w·v / Σ w`` over the batch, times the number of samples where ``total``."""
 
     values: Tensor  # (n,)
     weights: Tensor | None = None  # (n,), all ones if left out; class weights and ignored samples come on top
@@ -47,7 +48,8 @@ class Criterion(nn.Module, ABC):
         class_dim: where classes are in ``output``: 1 as in torch, −1 for ``(B, T, K)``.
         preset: a named set of options, for example ``"paper"``.
         global_mean: in distributed training, divide by the sum of weights over all ranks (needs every rank to
-            call the criterion in step); False divides by this rank's own.
+            call the criterion in step), so that training is that of one process; ``"sum"`` is the sum over all ranks,
+            ``"none"`` is left to the caller. False keeps to this rank: its own mean, its own batch statistics.
         commit_every: commit running statistics every so many steps instead of at ``end_epoch()``.
         sums: names and shapes of the statistics that ``observe`` returns, to be added up.
         tables: names and (shape, dtype) of per-sample tables that ``observe`` fills.
@@ -58,12 +60,15 @@ class Criterion(nn.Module, ABC):
     scope: ClassVar[Literal["sample", "batch"]]
     class_axes: ClassVar[Mapping[str, tuple[int, ...]]]
     needs: tuple[str, ...] = ()
+    needs_in_eval: ClassVar[bool] = True
     stops_gradient: bool = False
     piecewise: ClassVar[bool] = False
     random: ClassVar[bool] = False
     soft_targets: ClassVar[bool] = True
     label_parameters: ClassVar[tuple[str, ...]] = ()
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"paper": {}}
+    engine_options: ClassVar[Mapping[str, Any]] = {}  # what the training engine sets unless told otherwise
+    full_pass: bool = False  # whether ``fit_labels`` wants all training outputs before it predicts
 
     weight: Tensor | None
     steps_observed: Tensor
@@ -91,13 +96,13 @@ class Criterion(nn.Module, ABC):
         self.output_dim = len(self.names) if width is None else width
         self.reduction = _checks.choice(owner, "reduction", reduction, ["mean", "sum", "none"])
         self.preset = preset if preset is None else _checks.choice(owner, "preset", preset, self.presets)
-        self.ignore_index = ignore_index
-        self.class_dim = class_dim
+        self.ignore_index = _checks.integer(owner, "ignore_index", ignore_index)
+        self.class_dim = _checks.integer(owner, "class_dim", class_dim)
         self.global_mean = global_mean
         self.commit_every = (
             commit_every if commit_every is None else _checks.whole(owner, "commit_every", commit_every, low=1)
         )
-        self.float_options: tuple[str, ...] = ()
+        self.float_options: dict[str, float] = {}
         self.statistics = Statistics(sums or {}, tables or {}, memory or {})
         self.register_buffer(
             "weight",
@@ -129,6 +134,9 @@ class Criterion(nn.Module, ABC):
         """Return new values of buffers from the gathered statistics; pure. Running methods only."""
         raise NotImplementedError
 
+    def fit_labels(self, batches: Iterable[tuple[Tensor, Tensor]]) -> None:
+        """Take labels for prediction from pairs ``(output, y)`` of all training data, where a method wants that."""
+
     def row_scores(self, output: Tensor) -> Tensor:
         """Return ``(n, K)`` scores of flat rows; logits are scores already. Methods that embed labels replace it."""
         return output
@@ -146,8 +154,9 @@ class Criterion(nn.Module, ABC):
     ) -> Tensor:
         """Return the loss; extras that the method does not declare in ``needs`` are ignored."""
         given = {"features": features, "index": index, "teacher": teacher}
-        extras = {name: self._needed(name, given[name]) for name in self.needs}
-        with torch.autocast(output.device.type, enabled=False):
+        needs = self.needs if self.training or self.needs_in_eval else ()
+        extras = {name: self._needed(name, given[name]) for name in needs}
+        with _no_autocast(output):
             batch = self._layout().batch(output, y, extras)
             loss = self._reduced(self.terms(batch.output, batch.y, **batch.extras), batch)
             if self.training and torch.is_grad_enabled() and self.statistics:
@@ -191,7 +200,7 @@ class Criterion(nn.Module, ABC):
         """Register a float option as a 0-dim float64 tensor under its own name, so that vmap can run many values."""
         checked = _checks.number(type(self).__name__, name, value, **interval)
         self.register_buffer(name, torch.tensor(checked, dtype=torch.float64), persistent=False)
-        self.float_options = (*self.float_options, name)
+        self.float_options = {**self.float_options, name: checked}
 
     @classmethod
     def resolved(cls, preset: str | None, defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -256,18 +265,16 @@ class Criterion(nn.Module, ABC):
         if self.reduction == "none":
             return torch.stack(weighted).sum(dim=0).reshape(batch.shape)
         sums = torch.stack([values.sum() for values in weighted])
-        if self.reduction == "sum":
-            return sums.sum()
-        totals = torch.stack(
-            [torch.ones_like(w.sum()) if term.total else w.sum() for term, w in zip(terms, weights, strict=True)]
-        )
         # the number of ranks cancels the average that DistributedDataParallel takes over gradients
-        ranks = 1
-        if self._synchronised():
-            ranks = _distributed.world_size()
-            summed = _distributed.sum_over_ranks(totals)
-            totals = torch.where(torch.tensor([term.total for term in terms], device=summed.device), 1, summed)
-        return ranks * (sums / torch.where(totals > 0, totals, 1)).sum()
+        ranks = _distributed.world_size() if self._synchronised() else 1
+        if self.reduction == "sum":
+            return ranks * sums.sum()
+        # one all-reduce for the denominators of all terms and the number of samples
+        totals = torch.stack([*(w.sum() for w in weights), batch.valid.sum().to(sums.dtype)])
+        if ranks > 1:
+            totals = _distributed.sum_over_ranks(totals)
+        factors = torch.stack([totals[-1] if term.total else torch.ones_like(totals[-1]) for term in terms])
+        return ranks * (factors * sums / torch.where(totals[:-1] > 0, totals[:-1], 1)).sum()
 
     def _observe(self, batch: Batch) -> None:
         with torch.no_grad():
@@ -279,15 +286,17 @@ class Criterion(nn.Module, ABC):
                 self._commit_in_step(self.commit_every)
 
     def _commit_in_step(self, every: int) -> None:
-        gathered = self.statistics.gathered()
-        if every == 1:
-            self._rebind(self.commit(gathered))
+        if every > 1:
+            self.steps_observed = self.steps_observed + 1
+            # in a compiled step the choice is made by a tensor: a branch in Python would compile every step anew
+            if not torch.compiler.is_compiling() and int(self.steps_observed) % every != 0:
+                return
+        new = self.commit(self.statistics.gathered() if self.global_mean else self.statistics.local())
+        if every == 1 or not torch.compiler.is_compiling():
+            self._rebind(new)
             self.statistics.clear()
             return
-        # the choice is made by a tensor, not by Python: a counter in Python would recompile every step
-        self.steps_observed = self.steps_observed + 1
         due = self.steps_observed % every == 0
-        new = self.commit(gathered)
         old = {**dict(self.named_buffers()), **self.statistics.memory}
         self._rebind({name: torch.where(due, value, old[name]) for name, value in new.items()})
         sums = self.statistics.sums
@@ -303,12 +312,14 @@ class Criterion(nn.Module, ABC):
                 setattr(self, name, value.to(getattr(self, name)))
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Criterion":
-        options = {id(self._buffers[name]) for name in self.float_options}
+        options = {id(self._buffers[name]): value for name, value in self.float_options.items()}
 
         def kept(tensor: Tensor) -> Tensor:
             moved = fn(tensor)
             if id(tensor) in options:
                 precision = torch.float32 if moved.device.type == "mps" else torch.float64
+                if tensor.is_meta:
+                    return torch.tensor(options[id(tensor)], dtype=precision, device=moved.device)
                 return tensor.to(moved.device, precision)
             half = moved.dtype in (torch.float16, torch.bfloat16)
             return tensor.to(moved.device) if half else moved
@@ -340,3 +351,10 @@ class Criterion(nn.Module, ABC):
         if not absent and not errors:
             self.statistics.load({name: tensor for name, tensor in saved.items() if tensor is not None})
         super()._load_from_state_dict(state_dict, prefix, metadata, strict, missing, unexpected, errors)
+
+
+def _no_autocast(output: Tensor) -> AbstractContextManager[Any]:
+    """Return a context in which losses are computed in the precision they are given."""
+    if output.device.type == "meta":
+        return nullcontext()
+    return torch.autocast(output.device.type, enabled=False)

@@ -72,7 +72,9 @@ class _SoftCrossEntropy(torch.autograd.Function):
             mass = target.sum(dim=-1, keepdim=True)
             to_output = gradient * (torch.softmax(output, dim=-1) * mass - target)
         if ctx.needs_input_grad[1]:
-            to_target = -gradient * torch.log_softmax(output, dim=-1)
+            log_p = torch.log_softmax(output, dim=-1)
+            # a class ruled out by −inf that has no mass: no finite change of the mass is asked for
+            to_target = -gradient * torch.where((target == 0) & torch.isinf(log_p), 0, log_p)
         return to_output, to_target
 
 
@@ -91,8 +93,8 @@ class _EntropyTerms(torch.autograd.Function):
         log_p = torch.log_softmax(output, dim=-1)
         target, p = log_target.exp(), log_p.exp()
         # one factor per weight, so that each product needs one guard against 0·(−inf)
-        inner = _product(target, first * log_target - second * log_p)
-        return (inner + _product(p, third * log_p - fourth * log_target)).sum(dim=-1)
+        inner = _product(target, _product(first, log_target) - _product(second, log_p))
+        return (inner + _product(p, _product(third, log_p) - _product(fourth, log_target))).sum(dim=-1)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:
@@ -108,11 +110,11 @@ class _EntropyTerms(torch.autograd.Function):
         to_output = to_log_target = None
         if ctx.needs_input_grad[0]:
             mass = target.sum(dim=-1, keepdim=True)
-            inner = third * log_p - fourth * log_target
+            inner = _product(third, log_p) - _product(fourth, log_target)
             mean = _product(p, inner).sum(dim=-1, keepdim=True)
             to_output = gradient * (second * (p * mass - target) + _product(p, inner) - p * mean)
         if ctx.needs_input_grad[1]:
-            own = _product(target, first * (log_target + 1) - second * log_p)
+            own = _product(target, _product(first, log_target + 1) - _product(second, log_p))
             to_log_target = gradient * (own - fourth * p)
         return to_output, to_log_target, None
 
@@ -157,6 +159,9 @@ class _Euclidean(torch.autograd.Function):
         points, centres = ctx.saved_tensors
         distances = euclidean(points, centres)
         weights = torch.where(distances > 1e-6, gradient / distances, 0)
+        # both products are invariant to a common shift; near the origin their differences lose fewer digits
+        shift = centres.detach().mean(dim=-2, keepdim=True)
+        points, centres = points - shift, centres - shift
         to_points = weights.sum(dim=-1, keepdim=True) * points - weights @ centres
         to_centres = weights.sum(dim=-2).unsqueeze(-1) * centres - weights.transpose(-1, -2) @ points
         return to_points, to_centres

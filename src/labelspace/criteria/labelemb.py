@@ -1,4 +1,4 @@
-"""Label embedding network (paper 004): a second head learns which classes look alike."""
+"""Label embedding network: a second head learns which classes look alike."""
 
 from collections.abc import Sequence
 from typing import Literal, final
@@ -25,7 +25,7 @@ class LabelEmbedding(Criterion):
 
     Args:
         labels: a number of classes, their names, or a LabelSpace.
-        in_features: the width of ``features``; None with ``pretrained``.
+        in_features: the width of ``features``; left out with ``pretrained``.
         temperature: τ > 0, softens the second head for the embedding.
         cap: α in [0, 1], where the hinge on the second head's confidence begins.
         init_scale: E starts at this times the identity. At 1 softmax(E) puts only 0.23 on the class at K=10.
@@ -46,7 +46,8 @@ class LabelEmbedding(Criterion):
         True
 
     Reference:
-        Paper 004, eq. (7)–(17).
+        "Label embedding network: learning label representation for soft training of deep networks",
+        eq. (7)–(17).
     """
 
     name = "labelemb"
@@ -77,7 +78,7 @@ class LabelEmbedding(Criterion):
         self,
         labels: Labels,
         *,
-        in_features: int | None,
+        in_features: int | None = None,
         temperature: float = 2.0,
         cap: float = 0.9,
         init_scale: float = 1.0,
@@ -106,7 +107,11 @@ class LabelEmbedding(Criterion):
         )
         given = {"beta": beta, "hinge_total": hinge_total, "stop_targets": stop_targets}
         chosen = self.resolved(preset, {"beta": 1.0, "hinge_total": False, "stop_targets": True}, given)
-        self.in_features, self.init_scale, self.rank = in_features, float(init_scale), rank
+        self.in_features, self.rank = in_features, rank
+        self.init_scale = _checks.number(type(self).__name__, "init_scale", init_scale)
+        if rank is not None and self.init_scale != 1:
+            remedy = "A compressed embedding has no diagonal to scale."
+            raise _checks.fail(type(self).__name__, "init_scale", "left out with `rank`", init_scale, remedy)
         self.hinge = self.choose("hinge", hinge, ["linear", "squared", "absolute"])
         self.hinge_total, self.stop_targets = bool(chosen["hinge_total"]), bool(chosen["stop_targets"])
         self.option("temperature", temperature, low=0, open_low=True)
@@ -143,6 +148,9 @@ class LabelEmbedding(Criterion):
             soft = targets.rows(self.fixed.to(output.dtype), y)
             return [Term(divergences.soft_cross_entropy(output, self.beta * (member + soft)))]
         assert features is not None
+        if features.ndim != 2 or features.shape[1] != self.in_features:
+            expected = f"of width in_features={self.in_features}"
+            raise _checks.fail(type(self).__name__, "features", expected, f"shape {tuple(features.shape)}")
         log_soft = self._log_rows(y, output.dtype)
         soft = log_soft.exp()
         # H(y, p1) + H(ê, p1) = H(y + ê, p1): one softmax for both
@@ -153,7 +161,10 @@ class LabelEmbedding(Criterion):
         second = nn.functional.linear(features.detach(), *(p.to(output.dtype) for p in self.second_head.parameters()))
         learnt = torch.softmax(second / self.temperature, dim=-1)
         learnt = learnt.detach() if self.stop_targets else learnt
-        last = -(learnt * log_soft).sum(dim=-1)
+        if targets.is_soft(y):
+            last = -(learnt * log_soft).sum(dim=-1)
+        else:
+            last = divergences.soft_cross_entropy(self._logits(y).to(output.dtype), learnt)
         right = (second.argmax(dim=-1) == targets.hard(y)).to(output.dtype)
         return [
             Term(first),
@@ -172,9 +183,8 @@ class LabelEmbedding(Criterion):
         """Return ``log ê``; probabilities mix rows of softmax(E)."""
         if not targets.is_soft(y):
             return torch.log_softmax(self._logits(y).to(dtype), dim=-1)
-        everyone = torch.arange(len(self.names), device=y.device)
-        mixed = y @ torch.softmax(self._logits(everyone).to(dtype), dim=-1)
-        return mixed.clamp_min(torch.finfo(dtype).tiny).log()
+        rank = self.rank
+        return targets.log_mixed(lambda c: torch.log_softmax(self._logits(c).to(dtype), dim=-1), y, rank is None)
 
     def _logits(self, y: Tensor) -> Tensor:
         if self.rank is None:

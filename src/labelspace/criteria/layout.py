@@ -37,7 +37,9 @@ class Layout(NamedTuple):
         valid = labels.sum(dim=-1) > 0 if labels.ndim == 2 else labels >= 0
         # an ignored row may hold anything, even NaN: zeros keep it out of values and gradients alike
         flat = torch.where(valid.unsqueeze(-1), flat, 0)
-        return Batch(flat, labels, valid, {k: self._extra(k, v, valid, shape) for k, v in extras.items()}, shape)
+        return Batch(
+            flat, labels, valid, {k: self._extra(k, v, valid, shape, flat.dtype) for k, v in extras.items()}, shape
+        )
 
     def flatten(self, output: Tensor) -> Tensor:
         """Return ``(n, D)`` rows in float32, or float64 where they come so."""
@@ -48,6 +50,9 @@ class Layout(NamedTuple):
             remedy = "Add a batch dimension with output[None]."
             got = f"shape {tuple(output.shape)}"
             raise _checks.fail(self.owner, "output", "of two or more dimensions", got, remedy)
+        if not -output.ndim <= self.class_dim < output.ndim:
+            expected = f"a dimension of `output`, which has {output.ndim}"
+            raise _checks.fail(self.owner, "class_dim", expected, self.class_dim)
         if output.shape[self.class_dim] != self.width:
             got = f"shape {tuple(output.shape)}"
             expected = f"of size {self.width} along dimension {self.class_dim}"
@@ -106,14 +111,14 @@ class Layout(NamedTuple):
                 raise _checks.fail(self.owner, "y", expected, got, "Divide each row by its sum.")
         return flat / torch.where(mass > 0, mass, 1)
 
-    def _extra(self, name: str, value: Tensor, valid: Tensor, shape: torch.Size) -> Tensor:
+    def _extra(self, name: str, value: Tensor, valid: Tensor, shape: torch.Size, dtype: torch.dtype) -> Tensor:
         """Return an extra with samples flattened: indices ``(n,)``, everything else ``(n, …)`` in float."""
         if not value.is_floating_point():
             flat = value.reshape(-1)
         elif len(shape) > 1:
-            flat = _computed(value.movedim(self.class_dim, -1).reshape(-1, value.shape[self.class_dim]))
+            flat = value.movedim(self.class_dim, -1).reshape(-1, value.shape[self.class_dim]).to(dtype)
         else:
-            flat = _computed(value)
+            flat = value.to(dtype)
         if flat.shape[0] != valid.shape[0]:
             expected = f"for the same {valid.shape[0]} samples as `output`"
             raise _checks.fail(self.owner, name, expected, f"shape {tuple(value.shape)}")

@@ -1,4 +1,4 @@
-"""Learnable label smoothing (paper 002): the smoothing mass of each class is a learned distribution."""
+"""Learnable label smoothing: the smoothing mass of each class is a learned distribution."""
 
 import math
 from collections.abc import Sequence
@@ -48,12 +48,19 @@ class LearnableSmoothing(Criterion):
         True
 
     Reference:
-        Paper 002, eq. (3)–(5), appendices A and B.
+        "LLS: regulating neural network training via learnable label smoothing",
+        eq. (3)–(5), appendices A and B.
     """
 
     name = "lls"
     scope = "sample"
-    class_axes = {"output": (1,), "label_logits": (0, 1)}
+    class_axes = {
+        "output": (1,),
+        "label_logits": (0, 1),
+        "label_factor": (0,),
+        "label_basis": (1,),
+        "top_logits": (0,),
+    }
     label_parameters = ("label_logits", "label_factor", "label_basis", "top_logits")
     presets = {
         "paper": {"halve": False},
@@ -94,6 +101,8 @@ class LearnableSmoothing(Criterion):
         chosen = self.resolved(preset, {"halve": True, "decay_labels": False}, given)
         self.halve, self.decay_labels = bool(chosen["halve"]), bool(chosen["decay_labels"])
         self.loss_terms = tuple(self.choose("terms", term, TERMS) for term in terms)
+        if not self.loss_terms:
+            raise _checks.fail(type(self).__name__, "terms", f"some of {', '.join(TERMS)}", "none")
         self.option("smoothing", smoothing, low=0, high=1, open_low=True)
         switches = torch.tensor([float(term in self.loss_terms) for term in TERMS], dtype=torch.float64)
         self.register_buffer("coefficients", switches * (0.5 if self.halve else 1.0), persistent=False)
@@ -108,13 +117,16 @@ class LearnableSmoothing(Criterion):
             size = _checks.whole(owner, "rank", self.rank, low=1)
             # one factor at zero starts Q at zero, the other away from zero lets the gradient through
             self.label_factor = nn.Parameter(torch.zeros(count, size))
-            self.label_basis = nn.Parameter(torch.randn(size, count, generator=torch.Generator().manual_seed(0)))
+            self.label_basis = nn.Parameter(torch.randn(size, count))
         elif self.top is not None:
             relations = self.needs_space(labels).relations().matrix
             size = min(_checks.whole(owner, "top", self.top, low=1), count - 1)
             near = relations.clone().fill_diagonal_(-1).topk(size, dim=1).indices
             self.register_buffer("near", torch.cat([torch.arange(count)[:, None], near], dim=1))
-            self.top_logits = nn.Parameter(torch.zeros(count, size + 2))  # own class, the near ones, the rest
+            # own class, the near ones, and one logit for all the rest: it starts where their mass is even
+            start = torch.zeros(count, size + 2)
+            start[:, -1] = math.log(max(count - size - 1, 1))
+            self.top_logits = nn.Parameter(start)
         else:
             self.label_logits = nn.Parameter(torch.zeros(count, count))
 
@@ -129,11 +141,8 @@ class LearnableSmoothing(Criterion):
             log_q = torch.log_softmax(self._logits(y).to(dtype), dim=-1)
             place = targets.membership(y, len(self.names), dtype) > 0
             return torch.where(place, torch.logaddexp(own.to(dtype), spread + log_q), spread + log_q)
-        log_q = torch.log_softmax(self._logits(torch.arange(len(self.names), device=y.device)).to(dtype), dim=-1)
-        # each column is scaled by its largest entry before the matrix product, and back after it
-        peak = log_q.detach().amax(dim=0, keepdim=True)
-        mixed = y @ (log_q - peak).exp()
-        log_mixed = mixed.clamp_min(torch.finfo(dtype).tiny).log() + peak
+        dense = self.rank is None and self.top is None
+        log_mixed = targets.log_mixed(lambda c: torch.log_softmax(self._logits(c).to(dtype), dim=-1), y, dense)
         log_y = torch.where(y > 0, y, 1).log()
         return torch.where(y > 0, torch.logaddexp(own + log_y, spread + log_mixed), spread + log_mixed)
 

@@ -1,4 +1,4 @@
-"""Learning with adaptive labels (paper 001): a class's label is the mean output of its samples."""
+"""Learning with adaptive labels: a class's label is the mean output of its samples."""
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,8 +22,8 @@ class AdaptiveLabels(Criterion):
     form one batch). ``repel`` adds ``λ·Σ_{y_i≠y_j} cos(z_i, z_j)/N²`` on update steps, in closed form from class sums.
 
     Paper says: loss, then update. Code does: update first, differentiate through the means when k=1, evaluate with the
-    last batch's means. We do: as the code, but predict with running means. ``preset="paper"`` detaches the means and
-    does not divide the repel term by N²; ``"reference"`` predicts with the last means.
+    last batch's means. We do: as the code, but predict with running means. ``preset="paper"`` takes the loss before the
+    update and does not divide the repel term by N²; ``"reference"`` predicts with the last means.
 
     Args:
         labels: a number of classes, their names, or a LabelSpace.
@@ -32,6 +32,7 @@ class AdaptiveLabels(Criterion):
         warmup: w, steps before the first update.
         repel: λ, the weight of the repel term; the paper uses 10.
         grad: ``"through"`` differentiates through the class means, ``"detached"`` treats them as constants.
+        order: ``"update first"`` takes the loss with this batch's labels, ``"loss first"`` with those before it.
         repel_mean: divide the repel term by N².
         memory: mix each batch's class sums with the running ones, so that small batches work.
         decay: of the running means, per step.
@@ -51,7 +52,8 @@ class AdaptiveLabels(Criterion):
                 [0., 6., 0.]])
 
     Reference:
-        Paper 001, eq. (1)–(3), algorithm 1. # differs from its line 6: ``mod k = 1`` never fires at k = 1.
+        Yu and Verma, "Improving model training via self-learned label representations",
+        eq. (1)–(3), algorithm 1. # differs from its line 6: ``mod k = 1`` never fires at k = 1.
     """
 
     name = "lwal"
@@ -66,9 +68,10 @@ class AdaptiveLabels(Criterion):
         "statistics.counts": (0,),
     }
     presets = {
-        "paper": {"grad": "detached", "repel_mean": False},
-        "reference": {"grad": "through", "repel_mean": True, "test_labels": "last"},
+        "paper": {"grad": "detached", "order": "loss first", "repel_mean": False},
+        "reference": {"test_labels": "last"},
     }
+    engine_options = {"test_labels": "full"}
     repel: Tensor
     decay: Tensor
     step: Tensor
@@ -87,6 +90,7 @@ class AdaptiveLabels(Criterion):
         warmup: int = 0,
         repel: float = 0.0,
         grad: Literal["through", "detached"] | None = None,
+        order: Literal["update first", "loss first"] | None = None,
         repel_mean: bool | None = None,
         memory: bool = False,
         decay: float = 0.9,
@@ -113,15 +117,18 @@ class AdaptiveLabels(Criterion):
             commit_every=1,
             sums={"sums": (count, width), "counts": (count,)},
         )
-        given = {"grad": grad, "repel_mean": repel_mean, "test_labels": test_labels}
-        chosen = self.resolved(preset, {"grad": "through", "repel_mean": True, "test_labels": "running"}, given)
+        given = {"grad": grad, "order": order, "repel_mean": repel_mean, "test_labels": test_labels}
+        defaults = {"grad": "through", "order": "update first", "repel_mean": True, "test_labels": "running"}
+        chosen = self.resolved(preset, defaults, given)
         self.dim = width
         self.every = _checks.whole(owner, "every", every, low=1)
         self.warmup = _checks.whole(owner, "warmup", warmup)
         self.grad = self.choose("grad", chosen["grad"], ["through", "detached"])
-        self.stops_gradient = self.grad == "detached"
+        self.order = self.choose("order", chosen["order"], ["update first", "loss first"])
+        self.stops_gradient = self.grad == "detached" and self.order == "update first"
         self.repel_mean, self.memory = bool(chosen["repel_mean"]), bool(memory)
         self.test_labels = self.choose("test_labels", chosen["test_labels"], ["running", "last", "full"])
+        self.full_pass = self.test_labels == "full"
         self.option("repel", repel, low=0)
         self.option("decay", decay, low=0, high=1)
         self._warned = False
@@ -140,6 +147,7 @@ class AdaptiveLabels(Criterion):
         member = targets.membership(y, len(self.names), output.dtype)
         sums, counts = self.over_batch(member.T @ output), self.over_batch(member.sum(dim=0))
         labels = self._updated(sums.detach() if self.grad == "detached" else sums, counts)
+        labels = labels if self.order == "update first" else self.label_matrix.to(output.dtype)
         return [self._nearness(output, y, labels), self._repelled(output, member)]
 
     def _nearness(self, output: Tensor, y: Tensor, labels: Tensor) -> Term:

@@ -60,6 +60,7 @@ class Retrospection(Criterion):
     scope = "sample"
     class_axes = {"output": (1,), "statistics.outputs": (1,), "statistics.old_outputs": (1,)}
     needs = ("index",)
+    needs_in_eval = False
     soft_targets = False
     presets = {"paper": {}, "reference": {"first_epoch": 1}}
     temperature: Tensor
@@ -113,8 +114,12 @@ class Retrospection(Criterion):
         self.option("hard", hard, low=0, high=1)
         self.register_buffer("epoch", torch.zeros((), dtype=torch.int64))
 
-    def terms(self, output: Tensor, y: Tensor, *, index: Tensor) -> list[Term]:  # type: ignore[override]
+    def terms(self, output: Tensor, y: Tensor, *, index: Tensor | None = None) -> list[Term]:
         """Return both terms; the soft share is in the target, so that a share of 0 meets no infinity."""
+        if not self.training:
+            # the memory is of training samples; what is judged has only its label
+            return [Term(-targets.pick(torch.log_softmax(output, dim=-1), y))]
+        assert index is not None
         place = self._places(index, y)
         # differs from the code: beyond E epochs its weight of the true label would become negative
         done = (self.epoch + self.first_epoch) // self.every * self.every

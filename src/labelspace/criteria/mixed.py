@@ -1,4 +1,4 @@
-"""Mixed cross-entropy with a similarity prior (paper 003): fixed, per-class or per-entry mixing."""
+"""Mixed cross-entropy with a similarity prior: fixed, per-class or per-entry mixing."""
 
 import math
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ from typing import Literal, final
 import torch
 from torch import Tensor, nn
 
+from labelspace import _checks
 from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Criterion, Example, Reduction, Term
 from labelspace.space import LabelSpace
@@ -48,7 +49,8 @@ class MixedCrossEntropy(Criterion):
         tensor([0.2000, 0.2000, 0.2000], grad_fn=<MulBackward0>)
 
     Reference:
-        Paper 003, eq. (4), (6), (9), (10), (11).
+        Negi, Chen et al., "Leveraging class similarity to improve deep neural network robustness",
+        eq. (4), (6), (9), (10), (11).
     """
 
     name = "mixed"
@@ -125,8 +127,14 @@ class MixedCrossEntropy(Criterion):
             self.mixing_free = nn.Parameter(torch.full((count,), epsilon))
         elif self.bounded:
             # off the diagonal: logits of who gets the mass; on it: how much leaves the class
+            most = (1 - margin) / 2
+            if epsilon > most:
+                expected = f"at most (1 − margin)/2 = {most:g} where the class must stay ahead by margin={margin:g}"
+                raise _checks.fail(type(self).__name__, "smoothing", expected, epsilon)
             logits = self.relations.clamp_min(1e-6).log()
-            logits.fill_diagonal_(_logit(2 * epsilon / (1 - margin)))
+            # a class that keeps part of its mass in the prior lets only the rest go
+            leaving = (epsilon / most) * (1 - self.relations.diagonal())
+            logits.diagonal().copy_(torch.tensor([_logit(float(share)) for share in leaving]))
             self.entry_logits = nn.Parameter(logits)
         else:
             self.entry_free = nn.Parameter((1 - epsilon) * torch.eye(count) + epsilon * self.relations)
@@ -144,30 +152,41 @@ class MixedCrossEntropy(Criterion):
 
     def matrix(self) -> Tensor:
         """Return the label matrix T."""
-        if self.learn == "entry" and not self.bounded:
-            return self.entry_free
-        own = torch.eye(len(self.names), dtype=self.relations.dtype, device=self.relations.device)
-        spread = self.relations
-        if self.learn == "entry":
-            spread = torch.softmax(self.entry_logits.masked_fill(own.bool(), -torch.inf), dim=1)
-        epsilon = self.mixing().reshape(-1, 1)
-        return (1 - epsilon) * own + epsilon * spread
+        everyone = torch.arange(len(self.names), device=self.relations.device)
+        return self._rows(everyone, self.relations.dtype)
 
     def terms(self, output: Tensor, y: Tensor) -> list[Term]:
         """Return ``H(T[y], p)`` and, in the free form, the penalty once."""
-        if self.learn is None:
-            return [
-                Term(
-                    divergences.soft_cross_entropy(
-                        output, targets.smoothed(self.relations.to(output.dtype), y, self.smoothing)
-                    )
-                )
-            ]
-        loss = Term(divergences.soft_cross_entropy(output, targets.rows(self.matrix().to(output.dtype), y)))
-        if self.bounded:
+        loss = Term(divergences.soft_cross_entropy(output, self._rows(y, output.dtype)))
+        if self.learn is None or self.bounded:
             return [loss]
         # the mean of a constant is the constant: the penalty enters once whatever the size of the batch
         return [loss, Term(self._penalty().to(output.dtype).expand(len(output)))]
+
+    def _rows(self, y: Tensor, dtype: torch.dtype) -> Tensor:
+        """Return rows of T for the samples at hand, never all of T: ``y·(1−ε) + (y·ε) @ A``."""
+        if self.learn is None:
+            return targets.smoothed(self.relations.to(dtype), y, self.smoothing)
+        if self.learn == "entry" and not self.bounded:
+            return targets.rows(self.entry_free.to(dtype), y)
+        epsilon = self.mixing().to(dtype)
+        if targets.is_soft(y):
+            everyone = torch.arange(len(self.names), device=y.device)
+            return y * (1 - epsilon) + (y * epsilon) @ self._spread(everyone, dtype)
+        own = targets.membership(y, len(self.names), dtype)
+        leaving = targets.rows(epsilon.unsqueeze(1), y)
+        return (1 - leaving) * own + leaving * self._spread(y, dtype)
+
+    def _spread(self, classes: Tensor, dtype: torch.dtype) -> Tensor:
+        """Return where the mass of each class goes: the prior, or what was learned off its diagonal."""
+        own = targets.membership(classes, len(self.names), dtype)
+        if self.learn == "class":
+            return targets.rows(self.relations.to(dtype), classes)
+        if len(self.names) == 1:
+            return own
+        logits = targets.rows(self.entry_logits.to(dtype), classes)
+        # −1 (an ignored sample) is no class: it has nothing to leave out
+        return torch.softmax(logits.masked_fill(own > 0, -torch.inf), dim=1)
 
     def _penalty(self) -> Tensor:
         if self.learn == "class":

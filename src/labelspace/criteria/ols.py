@@ -84,7 +84,7 @@ class OnlineSmoothing(Criterion):
             preset=preset,
             global_mean=global_mean,
             commit_every=commit_every,
-            sums={"mass": (count, count), "count": (count,)},
+            sums={"mass": (count, count), "count": (count,), "seen": ()},
         )
         given = {"start": start, "both": both, "freeze": freeze}
         chosen = self.resolved(preset, {"start": "zero", "both": False, "freeze": 2.0}, given)
@@ -107,15 +107,16 @@ class OnlineSmoothing(Criterion):
         label = targets.hard(y)
         right = torch.where(output.argmax(dim=-1) == label, label, -1)
         member = targets.membership(right, len(self.names), output.dtype)
-        return {"mass": member.T @ torch.softmax(output, dim=-1), "count": member.sum(dim=0)}
+        seen = (label >= 0).sum().to(output.dtype)
+        return {"mass": member.T @ torch.softmax(output, dim=-1), "count": member.sum(dim=0), "seen": seen}
 
     def commit(self, gathered: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the mean softmax per class."""
         count = gathered["count"].unsqueeze(1)
         mean = torch.where(count > 0, gathered["mass"] / count.clamp_min(1), 1 / len(self.names))
         frozen = self.label_matrix.amax(dim=1, keepdim=True) >= self.freeze
-        # with nothing observed at all (an epoch without training) the labels stay as they are
-        keep = frozen | (gathered["count"].sum() == 0)
+        # after an epoch without training the labels stay as they are
+        keep = frozen | (gathered["seen"] == 0)
         return {"label_matrix": torch.where(keep, self.label_matrix.to(mean.dtype), mean)}
 
     def label_space(self) -> LabelSpace:

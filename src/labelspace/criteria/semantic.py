@@ -1,4 +1,4 @@
-"""Semantic target smoothing (paper 000): mass goes to the classes that are related."""
+"""Semantic target smoothing: mass goes to the classes that are related."""
 
 from collections.abc import Sequence
 from typing import final
@@ -32,7 +32,8 @@ class SemanticSmoothing(Criterion):
         tensor(0.8076)
 
     Reference:
-        Paper 000, eq. (1)–(4).
+        "Embedding semantic relationships in hidden representations via label smoothing",
+        eq. (1)–(4).
     """
 
     name = "semantic"

@@ -43,7 +43,7 @@ class StaticLabels(Criterion):
 
     Reference:
         Chen et al. 2021, "Beyond categorical label representations for image classification"; "StaticLabel" in
-        paper 001.
+        Yu and Verma, "Improving model training via self-learned label representations".
     """
 
     name = "static"

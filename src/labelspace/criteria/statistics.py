@@ -73,6 +73,10 @@ class Statistics:
             together |= {"seen": seen, **tables}
         return together
 
+    def local(self) -> dict[str, Tensor]:
+        """Return the statistics of this rank alone, in the form of ``gathered``."""
+        return {**self.sums, **({"seen": self.seen, **self.tables} if self.tables else {})}
+
     def clear(self) -> None:
         """Forget what was observed; the memory stays."""
         self.sums = {name: torch.zeros_like(total) for name, total in self.sums.items()}

@@ -4,6 +4,8 @@ Inside a criterion ``y`` is either ``(n,)`` int64 with −1 for an ignored sampl
 of zeros for an ignored sample. The functions here hide which of the two it is.
 """
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -48,3 +50,35 @@ def smoothed(relations: Float[Tensor, "k k"], y: Tensor, smoothing: Tensor) -> F
     """Return ``(1−σ)·y + σ·relations[y]`` without building the ``(K, K)`` matrix."""
     spread = rows(relations, y)
     return smoothing * spread + (1 - smoothing) * membership(y, relations.shape[0], spread.dtype)
+
+
+def log_mixed(log_rows: Callable[[Tensor], Tensor], y: Float[Tensor, "n k"], dense: bool) -> Float[Tensor, "n k"]:
+    """Return ``log(y @ exp(L))`` for rows L given by a function, without leaving log space where it matters.
+
+    A matrix product of probabilities underflows long before their logarithms do. The classes that carry the most mass
+    (all of them up to 32 classes, else eight: mixup and CutMix have two) are summed exactly in log space; a remainder
+    goes through a matrix product.
+
+    Args:
+        log_rows: gives rows ``log T[c]`` for class indices c.
+        y: probabilities; zeros for an ignored sample, whose row is then any finite one.
+        dense: whether all rows may be built for the remainder; without it, only the heaviest classes count, scaled to
+            the whole mass.
+    """
+    classes = y.shape[-1]
+    heavy = classes if classes <= 32 else 8
+    mass, chosen = y.topk(heavy, dim=-1)
+    if not dense:
+        mass = mass / mass.sum(dim=-1, keepdim=True).clamp_min(torch.finfo(y.dtype).tiny)
+    present = mass > 0
+    # an ignored sample takes its first class as it is, since a sum of nothing has no gradient
+    first = torch.arange(heavy, device=y.device) == 0
+    log_mass = torch.where(present, torch.where(present, mass, 1).log(), -torch.inf)
+    log_mass = torch.where(first & ~present.any(dim=-1, keepdim=True), 0, log_mass)
+    rows_of = log_rows(chosen.reshape(-1)).reshape(*chosen.shape, classes)
+    mixed = torch.logsumexp(log_mass.unsqueeze(-1) + rows_of, dim=-2)
+    if not dense or heavy == classes:
+        return mixed
+    rest = y.scatter(-1, chosen, 0) @ log_rows(torch.arange(classes, device=y.device)).exp()
+    log_rest = torch.where(rest > 0, torch.where(rest > 0, rest, 1).log(), -torch.inf)
+    return torch.logaddexp(mixed, log_rest)

@@ -24,7 +24,8 @@ def groups(groups: Mapping[str, Members] | Sequence[Members], classes: int | Seq
         [('dog', 1.0), ('car', 0.0)]
 
     Reference:
-        Paper 000, eq. (4).
+        "Embedding semantic relationships in hidden representations via label smoothing",
+        eq. (4).
     """
     named = _named(groups)
     indexed = any(isinstance(member, int) for members in named.values() for member in members)

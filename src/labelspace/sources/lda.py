@@ -22,8 +22,9 @@ from labelspace.space import LabelSpace
 RANK_TOLERANCE = 1e-4
 # float32 products err by some 1e-7 of the largest eigenvalue: those under this share of it are measured again
 NARROW = 1e-5
-# numbers turned into float64 at once: 8 MB, whatever the size of the data
-PART = 2**20
+# numbers turned into float64 at once (2 MB, which stay in the cache), and the fewest rows worth a product
+PART = 2**18
+ROWS = 256
 
 Samples = Tensor | NDArray[Any]
 
@@ -179,7 +180,7 @@ def _components(components: int | None, classes: int, features: int) -> int:
 
 def _slices(length: int, width: int) -> Iterator[slice]:
     """Yield slices that cover ``length`` rows of ``width`` numbers each, one part at a time."""
-    step = max(1, PART // width)
+    step = max(ROWS, PART // width)
     return (slice(start, start + step) for start in range(0, length, step))
 
 
@@ -282,18 +283,21 @@ def _whiten_by_features(within: _Within, centres: Float[Tensor, "k f"]) -> Float
 def _measured_again(
     values: Float[Tensor, " f"], vectors: Float[Tensor, "f f"], products: Float[Tensor, "f b"]
 ) -> tuple[Float[Tensor, " f"], Float[Tensor, "f f"]]:
-    """Return eigenvalues and vectors with the first b directions taken from float64 products.
+    """Return variances and directions of the scatter with the b narrowest taken from float64 products.
 
     In the basis of the float32 eigenvectors Q the scatter is ``diag(values)`` up to float32 errors. They would
     swamp the narrow directions (collinear features, pixels lit once), whose rows and columns are replaced by
-    ``Qᵀ · scatter · Q_narrow`` in float64. In the other directions the errors are far below their own size.
+    ``Qᵀ · scatter · Q_narrow`` in float64; in the other directions they are far below the values themselves.
+    What is left of ``diag(values)`` beside these rows is removed by elimination, so that the directions returned
+    are uncorrelated, which is all that whitening needs; they are orthogonal only up to float32 errors.
     """
     narrow = products.shape[1]
-    mixed = values.diag()
-    mixed[:, :narrow] = vectors.T @ products
-    mixed[:narrow] = mixed[:, :narrow].T.clone()
-    values, rotation = torch.linalg.eigh(mixed)
-    return values, vectors @ rotation
+    replaced = vectors.T @ products
+    shares = replaced[narrow:] / values[narrow:, None]
+    remaining = replaced[:narrow] - replaced[narrow:].T @ shares
+    variances, rotation = torch.linalg.eigh((remaining + remaining.T) / 2)
+    directions = (vectors[:, :narrow] - vectors[:, narrow:] @ shares) @ rotation
+    return torch.cat([variances, values[narrow:]]), torch.cat([directions, vectors[:, narrow:]], dim=1)
 
 
 def _whiten_by_samples(within: _Within, centres: Float[Tensor, "k f"]) -> Float[Tensor, "k r"]:

@@ -11,12 +11,14 @@ from torch import Tensor
 from labelspace import _checks
 from labelspace.space import LabelSpace
 
+TRIES = 100
+
 
 def permuted(space: LabelSpace, seed: int) -> LabelSpace:
     """Return the space with its classes in shuffled order: the same entries under the wrong names.
 
     Args:
-        space: any label space.
+        space: any label space; a uniform one looks the same in any order.
         seed: the same seed gives the same shuffle.
 
     Example:
@@ -24,10 +26,19 @@ def permuted(space: LabelSpace, seed: int) -> LabelSpace:
         >>> bool((permuted(ordinal(5), seed=0).matrix.sum(1) - 1).abs().max() < 1e-6)
         True
     """
-    order = _shuffle(len(space), _checks.whole("permuted", "seed", seed))
-    matrix = space.matrix[order] if space.kind == "vectors" else space.matrix[order][:, order]
+    if not isinstance(space, LabelSpace):
+        raise _checks.fail_type("permuted", "space", "a LabelSpace", repr(space))
+    generator = torch.Generator().manual_seed(_checks.whole("permuted", "seed", seed))
+    # a shuffle that leaves every entry in its place would be no control; where all do (uniform), one is as good as none
+    for _ in range(TRIES):
+        order = torch.randperm(len(space), generator=generator)
+        matrix = space.matrix[order] if space.kind == "vectors" else space.matrix[order][:, order]
+        if not torch.equal(matrix, space.matrix):
+            break
     hops = None if space.hops is None else space.hops[order][:, order]
-    source = {"builder": "permuted", "seed": seed, "order": order.tolist(), "of": dict(space.source)}
+    source = {"builder": "permuted", "seed": int(seed), "order": order.tolist(), "of": dict(space.source)}
+    if "temperature" in space.source:
+        source["temperature"] = space.source["temperature"]  # the shuffled space turns into relations as the space does
     return LabelSpace(space.names, matrix, space.kind, source, hops)
 
 
@@ -45,6 +56,8 @@ def random_like(space: LabelSpace, seed: int) -> LabelSpace:
         >>> random_like(groups([["a", "b"], ["c", "d"]]), seed=0).matrix.sum(1)
         tensor([1., 1., 1., 1.])
     """
+    if not isinstance(space, LabelSpace):
+        raise _checks.fail_type("random_like", "space", "a LabelSpace", repr(space))
     relations = space.relations()
     generator = torch.Generator().manual_seed(_checks.whole("random_like", "seed", seed))
     rows = relations.matrix.double()
@@ -58,15 +71,6 @@ def random_like(space: LabelSpace, seed: int) -> LabelSpace:
     matrix = drawn * (1 - own)[:, None] + torch.diag(own)
     source = {"builder": "random_like", "seed": seed, "of": dict(space.source)}
     return LabelSpace(space.names, matrix, "relations", source)
-
-
-def _shuffle(count: int, seed: int) -> Tensor:
-    """Return a shuffle that is not the identity (where there is one): an unshuffled control is no control."""
-    generator = torch.Generator().manual_seed(seed)
-    order = torch.randperm(count, generator=generator)
-    while count > 1 and bool((order == torch.arange(count)).all()):
-        order = torch.randperm(count, generator=generator)
-    return order
 
 
 def _entropy(rows: Tensor) -> Tensor:

@@ -22,7 +22,8 @@ def ordinal(classes: int | Sequence[str], power: float = 1.0) -> LabelSpace:
                 [0.3333, 0.6667, 0.0000]])
 
     Reference:
-        Paper 000, eq. (2)–(3). # differs from eq. (3): the printed sum from j=1 runs over all j≠i.
+        "Embedding semantic relationships in hidden representations via label smoothing",
+        eq. (2)–(3). # differs from eq. (3): the printed sum from j=1 runs over all j≠i.
     """
     names = _checks.class_names("ordinal", classes)
     exponent = _checks.number("ordinal", "power", power, low=0)

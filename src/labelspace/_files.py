@@ -1,0 +1,32 @@
+"""Writing files whole or not at all."""
+
+import json
+import os
+import uuid
+from pathlib import Path
+from typing import Any
+
+
+def write_bytes(path: Path, content: bytes) -> Path:
+    """Write the file beside its place and move it there, so that a reader never meets half of it."""
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def write_json(path: Path, content: Any) -> Path:
+    """Write JSON that a person can read and a program can compare."""
+    return write_bytes(path, (json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode())
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file."""
+    return json.loads(path.read_text(encoding="utf-8"))
