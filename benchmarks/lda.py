@@ -5,17 +5,14 @@ Run ``python benchmarks/lda.py [--dataset mnist|fashion-mnist|synthetic] [--reco
 """
 
 import argparse
-import csv
 import gzip
 import os
-import platform
-import subprocess
 import time
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
+from results import record
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from labelspace.sources.lda import discriminant_means
@@ -80,31 +77,6 @@ def race(x: Floats, y: Labels, rounds: int) -> tuple[float, float, float]:
     return min(seconds["ours"]), min(seconds["theirs"]), difference
 
 
-def processor() -> str:
-    information = Path("/proc/cpuinfo")
-    lines = information.read_text().splitlines() if information.exists() else []
-    models = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
-    return f"{models[0] if models else platform.machine()}, {torch.get_num_threads()} threads"
-
-
-def commit() -> str:
-    command = ["git", "-C", str(HERE), "rev-parse", "--short", "HEAD"]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
-    return answer.stdout.strip() or "none"
-
-
-def record(row: dict[str, object]) -> None:
-    path = HERE / "results" / "lda.csv"
-    path.parent.mkdir(exist_ok=True)
-    row = row | {"hardware": processor(), "torch": torch.__version__, "commit": commit()}
-    new = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, list(row))
-        if new:
-            writer.writeheader()
-        writer.writerow(row)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dataset", default="mnist", choices=["mnist", "fashion-mnist", "synthetic"])
@@ -126,7 +98,7 @@ def main() -> None:
     }
     print("  ".join(f"{name} {value}" for name, value in row.items()))
     if options.record:
-        record(row)
+        record("lda", row)
 
 
 if __name__ == "__main__":

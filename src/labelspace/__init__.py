@@ -22,6 +22,7 @@ from labelspace.criteria.static import StaticLabels
 from labelspace.criteria.tfkd import VirtualTeacher
 from labelspace.criteria.uniform import UniformSmoothing
 from labelspace.criteria.zipf import ZipfSmoothing
+from labelspace.engine.run import Run, train
 from labelspace.learner import Learner
 from labelspace.sources.confusion import confusion
 from labelspace.sources.cost import cost
@@ -53,6 +54,7 @@ __all__ = [
     "OneHot",
     "OnlineSmoothing",
     "Retrospection",
+    "Run",
     "SemanticSmoothing",
     "StaticLabels",
     "UniformSmoothing",
@@ -70,6 +72,7 @@ __all__ = [
     "permuted",
     "random_like",
     "text",
+    "train",
     "tree",
     "uniform",
     "wordnet",

@@ -1,0 +1,5 @@
+"""`python -m labelspace`."""
+
+from labelspace.cli.main import app
+
+app()

@@ -1,0 +1,85 @@
+"""What commands share: one console, one progress bar, and one way to say that the input was bad."""
+
+import functools
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+# piped output is 100 columns wide, whatever the terminal's width was
+console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
+errors = Console(stderr=True, highlight=False)
+
+Command = TypeVar("Command", bound=Callable[..., None])
+
+
+def bad_input_exits(command: Command) -> Command:
+    """Turn bad input into one clear line and exit code 2, and work that failed into exit code 1; never a traceback."""
+
+    @functools.wraps(command)
+    def wrapped(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except (ValueError, TypeError, FileNotFoundError, ImportError) as error:
+            errors.print(f"labelspace: {error}", style="red", markup=False, soft_wrap=True)
+            raise typer.Exit(2) from error
+        except (RuntimeError, OSError) as error:
+            errors.print(f"labelspace: {error}", style="red", markup=False, soft_wrap=True)
+            raise typer.Exit(1) from error
+        except KeyboardInterrupt as error:
+            errors.print("labelspace: stopped; the same command goes on from here.", style="yellow")
+            raise typer.Exit(130) from error
+
+    return wrapped  # type: ignore[return-value]
+
+
+class TrainingBar:
+    """A bar of epochs with the time left, on stderr; quiet where that is no terminal.
+
+    Args:
+        title: what is being trained.
+        tensorboard: a folder for TensorBoard events, or None.
+    """
+
+    def __init__(self, title: str, tensorboard: Path | None = None) -> None:
+        """Make the bar and, where asked for, the writer."""
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self.bar = Progress(*columns, TextColumn("{task.fields[note]}"), console=errors, transient=True)
+        self.bar.disable = not errors.is_terminal
+        self.task = self.bar.add_task(title, total=None, note="")
+        self.writer = None if tensorboard is None else _writer(tensorboard)
+
+    def __enter__(self) -> Self:
+        """Show it."""
+        self.bar.start()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        """Take it away."""
+        self.bar.stop()
+        if self.writer is not None:
+            self.writer.close()
+
+    def report(self, event: str, numbers: dict[str, Any]) -> None:
+        """Take a report of the training loop."""
+        if event == "resumed":
+            errors.print(f"going on at epoch {numbers['epoch']}, step {numbers['step']}", style="yellow")
+        if event != "epoch":
+            return
+        note = f"loss {numbers['train_loss']:.3f}  validation {numbers['validation_accuracy']:.3f}"
+        self.bar.update(self.task, completed=numbers["epoch"] + 1, total=numbers["epochs"], note=note)
+        if self.writer is not None:
+            for name in ("train_loss", "validation_nll", "validation_accuracy", "learning_rate"):
+                self.writer.add_scalar(name, numbers[name], numbers["epoch"])
+
+
+def _writer(folder: Path) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise ImportError('TensorBoard is not installed: pip install "labelspace[tensorboard]".') from error
+    return SummaryWriter(str(folder))

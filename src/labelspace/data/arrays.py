@@ -1,0 +1,142 @@
+"""Arrays: NPZ files, pairs of NPY files, embeddings with labels, or arrays and tensors handed over directly."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelspace import _checks
+from labelspace.data import digests, labels
+from labelspace.data.dataset import Kind
+from labelspace.data.found import Found, ranges, rows_of
+
+OWNER = "data.load"
+# how the parts may be called, after x_, y_ and groups_
+SUFFIXES = {"train": ("train",), "validation": ("validation", "valid", "val"), "test": ("test",)}
+FEATURES = ("x", "X", "features", "embeddings")
+LABELS = ("y", "labels")
+
+
+def recognises(folder: Path) -> bool:
+    """Return whether a folder holds NPY files of features."""
+    return any((folder / f"{name}{end}.npy").is_file() for name in FEATURES for end in ("", "_train"))
+
+
+def read(
+    source: Any,
+    *,
+    names: Sequence[str] | None = None,
+    groups: Any = None,
+) -> Found:
+    """Return a dataset from arrays. Nothing is ever unpickled.
+
+    Bytes (uint8) of three or four axes are images, ``(N, H, W)``, ``(N, C, H, W)`` or ``(N, H, W, C)``; all other
+    numbers, also images of floats, are features, kept as float32 in their own shape.
+
+    Args:
+        source: an NPZ file or a folder of NPY files with ``x`` and ``y`` (or ``x_train``, ``y_train``, ``x_test`` …;
+            ``features`` or ``embeddings`` and ``labels`` are names for the same), or a pair ``(x, y)``.
+        names: class names in the order of the labels; an array ``names`` in the file says the same.
+        groups: a group per sample, for a pair; in a file it is an array ``groups`` (or ``groups_train`` …).
+    """
+    title = "arrays" if isinstance(source, tuple) else Path(source).name
+    stored = _pair(source, groups) if isinstance(source, tuple) else _stored(Path(source))
+    if names is None and "names" in stored:
+        names = [str(name) for name in stored["names"].tolist()]
+    x_parts, y_parts, group_parts = (_parts(stored, spellings) for spellings in (FEATURES, LABELS, ("groups",)))
+    _check_parts(x_parts, y_parts, group_parts)
+    x, kind = _features(np.concatenate(list(x_parts.values())))
+    y, classes = labels.encode(np.concatenate(list(y_parts.values())), names)
+    codes = None
+    if group_parts:
+        codes = np.unique(np.concatenate(list(group_parts.values())), return_inverse=True)[1].astype(np.int64)
+    found = digests.of_rows(x)
+    facts = {"reader": "arrays", "path": title, "options": {"names": None if names is None else list(names)}}
+    content = digests.of_values(x, y, list(classes), codes if codes is not None else [])
+    given = ranges({part: len(values) for part, values in y_parts.items()})
+    return Found(kind, y, classes, given, found, content, facts, rows_of(x, found), codes)
+
+
+def _pair(source: tuple[Any, ...], groups: Any) -> dict[str, NDArray[Any]]:
+    if len(source) != 2:
+        raise _checks.fail(OWNER, "name_or_path", "a pair (x, y)", f"{len(source)} things")
+    x, y = (_as_array(value) for value in source)
+    return {"x": x, "y": y} | ({} if groups is None else {"groups": _as_array(groups)})
+
+
+def _as_array(value: Any) -> NDArray[Any]:
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+    return np.asarray(value)
+
+
+def _stored(path: Path) -> dict[str, NDArray[Any]]:
+    try:
+        if path.is_dir():
+            return {file.stem: np.load(file, allow_pickle=False) for file in sorted(path.glob("*.npy"))}
+        with np.load(path, allow_pickle=False) as loaded:
+            return {name: loaded[name] for name in loaded.files}
+    except Exception as error:  # zipfile, zlib, tokenize and numpy each raise their own for a damaged file
+        got = f"{path.name}: {error or type(error).__name__}"
+        remedy = "Save plain arrays (numbers or texts, not objects) with numpy.savez; pickled data is refused."
+        raise _checks.fail(OWNER, "name_or_path", "an NPZ file or a folder of NPY files", got, remedy) from error
+
+
+def _parts(stored: Mapping[str, NDArray[Any]], spellings: Sequence[str]) -> dict[str, NDArray[Any]]:
+    for name in spellings:
+        if name in stored:
+            return {"all": stored[name]}
+    return {
+        part: stored[f"{name}_{suffix}"]
+        for part, suffixes in SUFFIXES.items()
+        for suffix in suffixes
+        for name in spellings
+        if f"{name}_{suffix}" in stored
+    }
+
+
+def _check_parts(
+    x: Mapping[str, NDArray[Any]], y: Mapping[str, NDArray[Any]], groups: Mapping[str, NDArray[Any]]
+) -> None:
+    if not x or set(x) != set(y) or (groups and set(groups) != set(x)):
+        got = (
+            f"x for {sorted(x) or 'nothing'}, y for {sorted(y) or 'nothing'}, groups for {sorted(groups) or 'nothing'}"
+        )
+        remedy = "Call the arrays x and y, or x_train, y_train, x_test, y_test (x_validation, y_validation)."
+        raise _checks.fail(OWNER, "name_or_path", "arrays x and y of the same parts", got, remedy)
+    if "all" not in x and not ("train" in x and len(x) > 1):
+        remedy = "Add x_test and y_test, or call the arrays x and y to have them split."
+        raise _checks.fail(OWNER, "name_or_path", "a training part and a held-out part", f"only {sorted(x)}", remedy)
+    for part, values in x.items():
+        if values.ndim < 2 or len(values) != len(y[part]) or (groups and len(groups[part]) != len(values)):
+            got = f"x of shape {values.shape} and y of shape {y[part].shape}"
+            raise _checks.fail(OWNER, "x", f"one row per label (part {part!r})", got)
+        if values.shape[1:] != next(iter(x.values())).shape[1:]:
+            raise _checks.fail(OWNER, "x", "samples of one shape in all parts", f"{values.shape[1:]} in {part!r}")
+
+
+def _features(x: NDArray[Any]) -> tuple[NDArray[Any], Kind]:
+    """Return images as uint8 ``(N, C, H, W)``, and anything else as float32."""
+    if x.dtype == np.uint8 and x.ndim == 3:
+        return x[:, None], "images"
+    if x.dtype == np.uint8 and x.ndim == 4:
+        channels_last = x.shape[3] in (1, 3) and x.shape[1] not in (1, 3)
+        return np.ascontiguousarray(x.transpose(0, 3, 1, 2)) if channels_last else x, "images"
+    if not (np.issubdtype(x.dtype, np.number) or x.dtype == bool) or np.iscomplexobj(x):
+        raise _checks.fail(OWNER, "x", "numbers", f"an array of {x.dtype}")
+    values = x.astype(np.float32)
+    check_finite(values)
+    return values, "features"
+
+
+def check_finite(x: NDArray[Any], columns: Sequence[str] | None = None) -> None:
+    """Refuse NaN and infinity, naming where they are."""
+    bad = np.argwhere(~np.isfinite(x))
+    if len(bad):
+        row, place = bad[0][0], bad[0][1:]
+        where = columns[place[0]] if columns is not None else ", ".join(str(index) for index in place)
+        rows = len(np.unique(bad[:, 0]))
+        got = f"{len(bad)} NaN or infinite values in {rows} rows (first: row {row}, column {where})"
+        raise _checks.fail(OWNER, "x", "finite", got, "Repair or take out these rows or columns.")

@@ -1,0 +1,151 @@
+"""The array cache: images are decoded once, written as plain bytes, and memory-mapped ever after.
+
+One entry is one folder named by the digest of what it was made from::
+
+    rows.bin      the array, row after row       digests.npy   one fingerprint per row
+    kept.npy      which of the inputs became rows (unreadable ones may be skipped)
+    entry.json    shape, dtype, size and a checksum: written last, so that an entry without it is no entry
+"""
+
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelspace.data import digests, folders
+from labelspace.data.digests import Digests
+
+VERSION = 1
+PROBES = 16
+STALE_SECONDS = 3600.0
+
+# each block: the decoded rows, and for every input of the block whether it became a row
+Blocks = Iterator[tuple[NDArray[Any], NDArray[np.bool_]]]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Decoded rows, memory-mapped where the cache could be written, and what happened on the way."""
+
+    rows: NDArray[Any]
+    digests: Digests
+    kept: NDArray[np.bool_]
+    notice: str = ""
+
+
+def fetch(key: str, decode: Callable[[], Blocks]) -> Entry:
+    """Return the entry of a key, decoding what is missing or damaged.
+
+    Args:
+        key: a digest of everything the rows depend on.
+        decode: makes the blocks of rows; called only when the cache cannot serve.
+    """
+    place = folders.cache_folder() / "images" / key
+    damage = ""
+    if place.exists():
+        try:
+            return _open(place)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            damage = f"rebuilt, the cached copy was damaged: {error}"
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        building = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{key}.", suffix=".part"))
+    except OSError as error:
+        return _in_memory(decode, error)
+    try:
+        _write(building, decode())
+        _move(building, place)
+        entry = _open(place)
+    except OSError as error:
+        return _in_memory(decode, error)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+        _sweep(place)
+    return Entry(entry.rows, entry.digests, entry.kept, damage)
+
+
+def _in_memory(decode: Callable[[], Blocks], error: OSError) -> Entry:
+    rows, kept = zip(*decode(), strict=True)
+    array = np.concatenate(rows)
+    reason = f"decoded in memory, the cache folder cannot be written: {error.strerror or error}"
+    return Entry(array, digests.of_rows(array), np.concatenate(kept), reason)
+
+
+def _write(folder: Path, blocks: Blocks) -> None:
+    found: list[Digests] = []
+    kept: list[NDArray[np.bool_]] = []
+    shape: tuple[int, ...] = ()
+    dtype = "uint8"
+    with (folder / "rows.bin").open("wb") as file:
+        for rows, flags in blocks:
+            file.write(np.ascontiguousarray(rows).data)
+            found.append(digests.of_rows(rows))
+            kept.append(flags)
+            shape, dtype = rows.shape[1:], str(rows.dtype)
+        file.flush()
+        os.fsync(file.fileno())
+    all_found = np.concatenate(found)
+    np.save(folder / "digests.npy", all_found, allow_pickle=False)
+    np.save(folder / "kept.npy", np.concatenate(kept), allow_pickle=False)
+    size = (folder / "rows.bin").stat().st_size
+    header = {"version": VERSION, "shape": [len(all_found), *shape], "dtype": dtype, "size": size}
+    header["digests"] = digests.of_values(all_found)
+    (folder / "entry.json").write_text(json.dumps({**header, "checksum": digests.of_values(header)}))
+
+
+def _move(building: Path, place: Path) -> None:
+    if place.exists():
+        try:
+            _open(place)
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        else:
+            # another process was faster with the same content
+            return
+        # out of the way first: a folder cannot replace a folder that is not empty
+        grave = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}.", suffix=".part"))
+        os.replace(place, grave / "damaged")
+        shutil.rmtree(grave, ignore_errors=True)
+    try:
+        os.rename(building, place)
+    except OSError:
+        # the same race, lost a moment later; anything else is a real failure
+        if not (place / "entry.json").exists():
+            raise
+
+
+def _open(place: Path) -> Entry:
+    header = json.loads((place / "entry.json").read_text())
+    checksum = header.pop("checksum")
+    if checksum != digests.of_values(header) or header["version"] != VERSION:
+        raise ValueError("its header does not match its checksum")
+    found = np.load(place / "digests.npy", allow_pickle=False)
+    kept = np.load(place / "kept.npy", allow_pickle=False)
+    if digests.of_values(found) != header["digests"] or int(kept.sum()) != len(found):
+        raise ValueError("its fingerprints do not match its header")
+    if (place / "rows.bin").stat().st_size != header["size"]:
+        raise ValueError("its size does not match its header")
+    # copy-on-write: torch wants a writable array, the file stays as it is
+    rows: NDArray[Any] = np.memmap(place / "rows.bin", header["dtype"], "c", shape=tuple(header["shape"]))
+    probes = np.linspace(0, len(rows) - 1, min(PROBES, len(rows))).astype(np.int64)
+    if not np.array_equal(digests.of_rows(rows[probes]), found[probes]):
+        raise ValueError("its rows do not match their fingerprints")
+    return Entry(rows, found, kept)
+
+
+def _sweep(place: Path) -> None:
+    """Remove what killed processes left of this entry."""
+    for left in place.parent.glob(f".{place.name}.*.part"):
+        try:
+            if time.time() - left.stat().st_mtime > STALE_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)
+        except OSError:
+            continue

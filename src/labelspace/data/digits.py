@@ -1,0 +1,25 @@
+"""The digits that come with scikit-learn: 1,797 grey images of 8×8."""
+
+import numpy as np
+
+from labelspace import _checks
+from labelspace.data import digests
+from labelspace.data.found import Found, ranges, rows_of
+
+NAMES = tuple(str(digit) for digit in range(10))
+
+
+def read() -> Found:
+    """Return scikit-learn's digits; their values 0 to 16 are stored as 0 to 240 (×15), so nothing is rounded."""
+    try:
+        from sklearn.datasets import load_digits
+    except ImportError as error:
+        expected, remedy = "read with scikit-learn", "Install it with: pip install scikit-learn"
+        raise _checks.fail("data.load", "name_or_path", expected, "'digits' without it", remedy) from error
+    bunch = load_digits()
+    x = (bunch.images * 15).astype(np.uint8)[:, None]
+    y = bunch.target.astype(np.int64)
+    found = digests.of_rows(x)
+    source = {"reader": "digits", "path": "digits", "options": {}}
+    content = digests.of_values(x, y)
+    return Found("images", y, NAMES, ranges({"all": len(y)}), found, content, source, rows_of(x, found))

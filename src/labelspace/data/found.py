@@ -1,0 +1,156 @@
+"""From what a reader found to a Dataset: split, take the features, look for the same content on both sides."""
+
+import json
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from labelspace import _checks
+from labelspace.data import labels, leakage, splits
+from labelspace.data.dataset import PARTS, Dataset, Kind, Split
+from labelspace.data.digests import Digests, of_values
+from labelspace.data.normalise import statistics
+
+OWNER = "data.load"
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The features of three parts; ``kept`` says which of the asked-for rows could be read."""
+
+    x: Sequence[NDArray[Any]]
+    digests: Sequence[Digests]
+    kept: Sequence[NDArray[np.bool_]] | None = None
+    source: Mapping[str, Any] = field(default_factory=dict)
+    vocabulary: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a reader found, before anything is split.
+
+    Args:
+        kind: the kind of dataset.
+        y: class indices of all samples.
+        names: class names.
+        given: rows of the parts the data comes in: all three, ``train`` and one other, or only ``all``.
+        digests: a fingerprint per sample.
+        content: a digest of the whole.
+        source: what goes into ``Dataset.source``: reader, path, options, and what happened.
+        take: returns the features of three lists of rows. It comes after the split, so that vocabularies, medians
+            and categories can be those of the training part.
+    """
+
+    kind: Kind
+    y: Rows
+    names: tuple[str, ...]
+    given: Mapping[str, Rows]
+    digests: Digests
+    content: str
+    source: Mapping[str, Any]
+    take: Callable[[Sequence[Rows]], Taken]
+    groups: Rows | None = None
+    texts: Sequence[str] | None = None
+
+
+def rows_of(x: NDArray[Any], found: Digests) -> Callable[[Sequence[Rows]], Taken]:
+    """Return a ``take`` for features that are one array in memory."""
+    return lambda order: Taken([x[rows] for rows in order], [found[rows] for rows in order])
+
+
+def ranges(counts: Mapping[str, int]) -> dict[str, Rows]:
+    """Return the rows of parts that lie one after the other."""
+    ends = np.cumsum(list(counts.values()))
+    return {
+        name: np.arange(end - count, end, dtype=np.int64)
+        for (name, count), end in zip(counts.items(), ends, strict=True)
+    }
+
+
+def assemble(found: Found, *, seed: int, validation: float, test: float) -> Dataset:
+    """Return the dataset, and warn where the same content is in training and in another part."""
+    labels.check_classes(found.y, found.names)
+    order, split = _order(found, seed=seed, validation=validation, test=test)
+    taken = found.take(order)
+    kept = taken.kept or [np.ones(len(rows), dtype=bool) for rows in order]
+    order = [rows[flags] for rows, flags in zip(order, kept, strict=True)]
+    _check_training(found, order[0])
+    parts = [_split(found, rows, x, own) for rows, x, own in zip(order, taken.x, taken.digests, strict=True)]
+    leaks = leakage.between({name: part for name, part in zip(PARTS, parts, strict=True)})
+    source = {
+        **found.source,
+        "content": found.content,
+        "names": list(found.names),
+        "counts": {name: len(part) for name, part in zip(PARTS, parts, strict=True)},
+        "split": split,
+        **taken.source,
+        **({"leakage": leaks} if leaks else {}),
+    }
+    for sentence in leakage.sentences(leaks):
+        warnings.warn(sentence, UserWarning, stacklevel=3)
+    options = json.loads(json.dumps(found.source.get("options", {})))
+    key = of_values(found.content, found.kind, list(found.names), options, *order)
+    return Dataset(
+        train=parts[0],
+        validation=parts[1],
+        test=parts[2],
+        names=found.names,
+        kind=found.kind,
+        source=source,
+        normalise=statistics(parts[0].x, found.kind),
+        key=key,
+        vocabulary=taken.vocabulary,
+    )
+
+
+def _split(found: Found, rows: Rows, x: NDArray[Any], own: Digests) -> Split:
+    groups = None if found.groups is None else torch.from_numpy(found.groups[rows])
+    text = None if found.texts is None else tuple(found.texts[row] for row in rows)
+    return Split(torch.from_numpy(x), torch.from_numpy(found.y[rows]), groups, text, own)
+
+
+def _order(found: Found, *, seed: int, validation: float, test: float) -> tuple[list[Rows], dict[str, Any]]:
+    """Return the rows of the three parts, and how they came about."""
+    given = dict(found.given)
+    said: dict[str, Any] = {part: "given" for part in PARTS}
+    if set(given) == {"train", "validation"}:
+        # one held-out part: the last measurement comes first, choices get a part of the training data
+        given = {"train": given["train"], "test": given["validation"]}
+        said["test"] = "the validation part of the data"
+    if "all" in given:
+        rest, held = _hold_out(found, given["all"], test, seed)
+        given = {"train": rest, "test": held}
+        said.update(train="split", test=f"split from all, {test:g}", seed=seed)
+        validation = validation / (1 - test)
+    if "validation" not in given:
+        rest, held = _hold_out(found, given["train"], validation, seed + 1)
+        given.update(train=rest, validation=held)
+        said.update(train="split", validation=f"split from train, {validation:.3g}", seed=seed)
+    whole = [name for name, count in zip(found.names, np.bincount(found.y), strict=True) if count == 1]
+    if whole:
+        said["kept whole in training (one sample)"] = whole
+    return [given[part] for part in PARTS], said
+
+
+def _hold_out(found: Found, rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:
+    groups = None if found.groups is None else found.groups[rows]
+    stay, held = splits.hold_out(found.y[rows], fraction, seed, groups=groups, digests=found.digests[rows])
+    if not len(held):
+        remedy = "Every class needs at least two samples in some class to hold one out: give more data."
+        raise _checks.fail(OWNER, "y", "samples enough to split", f"{len(rows)} samples", remedy)
+    return rows[stay], rows[held]
+
+
+def _check_training(found: Found, rows: Rows) -> None:
+    absent = np.flatnonzero(np.bincount(found.y[rows], minlength=len(found.names)) == 0)
+    if len(absent):
+        names = ", ".join(repr(found.names[index]) for index in absent[:5]) + (" …" if len(absent) > 5 else "")
+        remedy = "A class must be learned before it can be tested: add training samples or take the class out."
+        got = f"{len(absent)} without any ({names})"
+        raise _checks.fail(OWNER, "y", "classes with training samples", got, remedy)

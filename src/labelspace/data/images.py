@@ -1,0 +1,168 @@
+"""Pictures → arrays of bytes: one place that knows about formats, colours, orientation and sizes."""
+
+import io
+import os
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelspace import _checks
+from labelspace.data import cache, digests
+from labelspace.data.found import Rows, Taken
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+OWNER = "data.load"
+# decoded in one piece: bytes, and pictures at least and at most
+BLOCK_BYTES, FEWEST, MOST = 1 << 25, 8, 512
+ORIENTATION = 0x0112
+GREY_MODES = ("1", "L", "LA", "I", "I;16", "I;16L", "I;16B", "I;16N")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One picture: its name for messages, and how to get its bytes."""
+
+    name: str
+    content: Callable[[], bytes]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How pictures become rows: ``grey`` None decides by looking, ``size`` None takes them as they are."""
+
+    grey: bool | None = None
+    size: tuple[int, int] | None = None
+    skip_unreadable: bool = False
+
+
+def take(pictures: Sequence[Picture], found: digests.Digests, wanted: Wanted, order: Sequence[Rows]) -> Taken:
+    """Return the pictures of three parts from the array cache, in which the parts lie one after the other."""
+    rows = np.concatenate(list(order))
+    chosen = [pictures[row] for row in rows]
+    options = [wanted.grey, list(wanted.size or ()), wanted.skip_unreadable]
+    entry = cache.fetch(digests.of_values(found[rows], options), lambda: _blocks(chosen, wanted))
+    kept = np.split(entry.kept, np.cumsum([len(part) for part in order])[:-1])
+    ends = np.cumsum([int(flags.sum()) for flags in kept])[:-1]
+    skipped = [chosen[row].name for row in np.flatnonzero(~entry.kept)]
+    source: dict[str, Any] = {"cache": entry.notice} if entry.notice else {}
+    if skipped:
+        source["skipped"] = {"count": len(skipped), "files": sorted(skipped)[:20]}
+    return Taken(np.split(entry.rows, ends), np.split(entry.digests, ends), kept, source)
+
+
+def _blocks(pictures: Sequence[Picture], wanted: Wanted) -> cache.Blocks:
+    _pillow()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        grey, size = _plan(pictures, wanted, pool)
+        good = 0
+        shape = (1 if grey else 3, size[1], size[0])
+        step = min(max(BLOCK_BYTES // prod(shape), FEWEST), MOST)
+        for start in range(0, len(pictures), step):
+            block = pictures[start : start + step]
+            rows = list(pool.map(lambda picture: _decode(picture, grey, size), block))
+            _check_readable(block, rows, wanted.skip_unreadable)
+            flags = np.asarray([not isinstance(row, Exception) for row in rows])
+            good += int(flags.sum())
+            yield (
+                np.asarray([row for row in rows if not isinstance(row, Exception)], np.uint8).reshape(-1, *shape),
+                flags,
+            )
+    if not good:
+        raise _none_readable(pictures)
+
+
+def _none_readable(pictures: Sequence[Picture]) -> ValueError:
+    return _checks.fail(OWNER, "name_or_path", "readable pictures", f"{len(pictures)} files, none readable")
+
+
+def _plan(pictures: Sequence[Picture], wanted: Wanted, pool: ThreadPoolExecutor) -> tuple[bool, tuple[int, int]]:
+    """Return whether the rows are grey and their (width, height), looking at the heads of files where it must."""
+    if wanted.grey is not None and wanted.size is not None:
+        return wanted.grey, wanted.size
+    heads = list(pool.map(_head, pictures))
+    _check_readable(pictures, heads, wanted.skip_unreadable)
+    read = [head for head in heads if not isinstance(head, Exception)]
+    if not read:
+        raise _none_readable(pictures)
+    grey = all(mode in GREY_MODES for mode, _ in read) if wanted.grey is None else wanted.grey
+    if wanted.size is not None:
+        return grey, wanted.size
+    sizes = Counter(size for _, size in read)
+    if len(sizes) != 1:
+        common = ", ".join(f"{width}×{height} ({count})" for (width, height), count in sizes.most_common(5))
+        got = f"{len(sizes)} sizes, width×height: {common}{' …' if len(sizes) > 5 else ''}"
+        remedy = "Give one size to bring them to, for example resize=64 or resize=(height, width)."
+        raise _checks.fail(OWNER, "resize", "given, because the pictures differ in size", got, remedy)
+    return grey, next(iter(sizes))
+
+
+def _check_readable(pictures: Sequence[Picture], results: Sequence[Any], skip: bool) -> None:
+    bad = [(picture, error) for picture, error in zip(pictures, results, strict=True) if isinstance(error, Exception)]
+    if bad and not skip:
+        picture, error = bad[0]
+        more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
+        remedy = "Repair or remove it, or leave such files out with skip_unreadable=True."
+        raise _checks.fail(OWNER, "name_or_path", "readable pictures", f"{picture.name}{more} ({error})", remedy)
+
+
+def _head(picture: Picture) -> tuple[str, tuple[int, int]] | Exception:
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(picture.content())) as image:
+            turned = image.getexif().get(ORIENTATION) in (5, 6, 7, 8)
+            return image.mode, (image.height, image.width) if turned else image.size
+    except Exception as error:  # Pillow's plugins raise what they like for damaged files
+        return _named(error)
+
+
+def _decode(picture: Picture, grey: bool, size: tuple[int, int]) -> NDArray[np.uint8] | Exception:
+    from PIL import Image, ImageOps
+
+    try:
+        with Image.open(io.BytesIO(picture.content())) as opened:
+            image = _bytes_per_channel(ImageOps.exif_transpose(opened), grey)
+            if image.size != size:
+                image = image.resize(size, Image.Resampling.BILINEAR)
+            array = np.asarray(image, dtype=np.uint8)
+            return array[None] if grey else np.ascontiguousarray(array.transpose(2, 0, 1))
+    except Exception as error:  # as above
+        return _named(error)
+
+
+def _named(error: Exception) -> Exception:
+    # a message of Pillow holds the address of the buffer, which is different every time
+    text = str(error).split(" <_io")[0] or type(error).__name__
+    return ValueError(text)
+
+
+def _bytes_per_channel(image: "Image.Image", grey: bool) -> "Image.Image":
+    """Return a picture of mode L or RGB: 16 bits are cut to 8, what is transparent becomes white."""
+    from PIL import Image
+
+    mode = "L" if grey else "RGB"
+    if image.mode.startswith("I"):
+        # Pillow would clip everything above 255 to white
+        image = Image.fromarray((np.asarray(image).astype(np.uint32) >> 8).astype(np.uint8))
+    if image.mode == "F":
+        raise ValueError("a picture of floating-point values")
+    if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
+        coloured = image.convert("RGBA")
+        image = Image.alpha_composite(Image.new("RGBA", coloured.size, "white"), coloured)
+    return image.convert(mode)
+
+
+def _pillow() -> None:
+    try:
+        import PIL  # noqa: F401
+    except ImportError as error:
+        remedy = "Install it with: pip install pillow"
+        raise _checks.fail(OWNER, "name_or_path", "read with Pillow", "pictures without it", remedy) from error

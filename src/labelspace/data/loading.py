@@ -1,0 +1,183 @@
+"""By name or by path: which reader it is for, what options it takes, and the dataset that comes out."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from labelspace import _checks
+from labelspace.data import arrays, cifar, digits, folders, idx, image_folder, table, table_files, tiny_imagenet
+from labelspace.data.dataset import Dataset
+from labelspace.data.found import Found, assemble
+
+OWNER = "data.load"
+Reader = Callable[..., Found]
+
+
+@dataclass(frozen=True)
+class Known:
+    """A dataset known by name: its reader, the folders it may lie in, and what belongs there."""
+
+    read: Reader
+    folders: tuple[str, ...]
+    contents: str
+    about: str
+
+
+KNOWN: Mapping[str, Known] = {
+    "digits": Known(digits.read, (), "", "1,797 grey images 8×8 of 10 digits, part of scikit-learn"),
+    "mnist": Known(
+        idx.read,
+        ("mnist",),
+        "the four IDX files (train-images-idx3-ubyte.gz …)",
+        "70,000 grey images 28×28 of 10 digits",
+    ),
+    "fashion-mnist": Known(
+        partial(idx.read, names=idx.FASHION),
+        ("fashion-mnist",),
+        "the four IDX files (train-images-idx3-ubyte.gz …)",
+        "70,000 grey images 28×28 of 10 kinds of clothes",
+    ),
+    "cifar-10": Known(
+        cifar.read,
+        ("cifar-10-batches-bin", "cifar-10"),
+        "data_batch_1.bin … and test_batch.bin of the binary version (.gz too)",
+        "colour images 32×32 of 10 classes",
+    ),
+    "cifar-100": Known(
+        cifar.read,
+        ("cifar-100-binary", "cifar-100"),
+        "train.bin, test.bin and fine_label_names.txt of the binary version (.gz too)",
+        "colour images 32×32 of 100 classes, 20 with coarse=True",
+    ),
+    "tiny-imagenet": Known(
+        tiny_imagenet.read,
+        ("tiny-imagenet-200", "tiny-imagenet"),
+        "the folders train and val with wnids.txt, or the tar file of them",
+        "colour images 64×64 of 200 WordNet classes",
+    ),
+    "imdb": Known(
+        table.read,
+        ("imdb",),
+        "train.csv.gz and test.csv.gz with the columns text and label",
+        "50,000 film reviews, good or bad",
+    ),
+}
+FOLDERS: tuple[tuple[Callable[[Path], bool], Reader], ...] = (
+    (idx.recognises, idx.read),
+    (cifar.recognises, cifar.read),
+    (tiny_imagenet.recognises, tiny_imagenet.read),
+    (table.recognises, table.read),
+    (arrays.recognises, arrays.read),
+)
+
+
+def names() -> tuple[str, ...]:
+    """Return the datasets known by name.
+
+    Example:
+        >>> names()[:3]
+        ('digits', 'mnist', 'fashion-mnist')
+    """
+    return tuple(KNOWN)
+
+
+def load(
+    name_or_path: Any,
+    *,
+    seed: int = 0,
+    validation: float = 0.15,
+    test: float = 0.15,
+    data_dir: str | Path | None = None,
+    **options: Any,
+) -> Dataset:
+    """Return a dataset in three parts.
+
+    Parts that the data brings are kept. Where there is no validation part it is split from training, where there is
+    nothing all three are split: by class, with a seed, groups and repeated rows on one side. A class of one sample
+    stays in training. The same content in training and in another part is warned of, with counts.
+
+    Args:
+        name_or_path: one of ``names()``, a file (CSV, TSV, Parquet, NPZ, tar of Tiny-ImageNet), a folder (pictures,
+            IDX, CIFAR, Tiny-ImageNet, train and test tables, NPY files), or a pair ``(x, y)``. A name wins over a
+            folder of the same name: write ``./digits`` for the folder.
+        seed: of the splits.
+        validation: the share that is held out for choices, of what is split.
+        test: the share that is held out for the last measurement, where the data brings no test part.
+        data_dir: where datasets known by name lie; else ``$LABELSPACE_DATA``, else the user's cache folder.
+        options: of the reader, for example ``label=`` for tables or ``resize=`` for folders of pictures.
+
+    Example:
+        >>> dataset = load(([[float(row)] for row in range(40)], ["no", "yes"] * 20), test=0.2)
+        >>> dataset.names, len(dataset.test)
+        (('no', 'yes'), 8)
+    """
+    read, place = reader_of(name_or_path, data_dir)
+    _checks.whole(OWNER, "seed", seed)
+    for option, share in (("validation", validation), ("test", test)):
+        _checks.number(OWNER, option, share, low=0, high=1, open_low=True, open_high=True)
+    if validation + test >= 1:
+        raise _checks.fail(OWNER, "validation", "a share that leaves training samples", f"{validation} beside {test}")
+    _check_options(read, options)
+    found = read(**options) if place is None else read(place, **options)
+    return assemble(found, seed=seed, validation=validation, test=test)
+
+
+def reader_of(name_or_path: Any, data_dir: str | Path | None = None) -> tuple[Reader, Any]:
+    """Return the reader of a dataset and what to give it; None for what needs no place."""
+    if isinstance(name_or_path, tuple):
+        return arrays.read, name_or_path
+    if not isinstance(name_or_path, str | Path):
+        expected = "a name, a path or a pair (x, y)"
+        raise _checks.fail_type(OWNER, "name_or_path", expected, type(name_or_path).__name__)
+    known = KNOWN.get(str(name_or_path))
+    if known is not None:
+        if not known.folders:
+            return known.read, None
+        return known.read, folders.find(str(name_or_path), known.folders, known.contents, data_dir)
+    path = Path(name_or_path).expanduser()
+    for place in (path, folders.data_folder(data_dir) / path):
+        if place.exists():
+            return (_folder_reader(place) if place.is_dir() else _file_reader(place)), place
+    near = get_close_matches(str(name_or_path), names(), n=1)
+    remedy = f"Did you mean {near[0]!r}?" if near else f"Names are: {', '.join(names())}."
+    expected = "the name of a dataset, or a file or folder that is there"
+    raise _checks.fail(OWNER, "name_or_path", expected, repr(str(name_or_path)), remedy)
+
+
+def _folder_reader(folder: Path) -> Reader:
+    for recognises, read in FOLDERS:
+        if recognises(folder):
+            return read
+    return image_folder.read
+
+
+def _file_reader(path: Path) -> Reader:
+    name = path.name.lower()
+    if name.endswith(".npz"):
+        return arrays.read
+    if name.endswith(table_files.ENDINGS):
+        return table.read
+    if name.endswith(tiny_imagenet.ARCHIVES):
+        return tiny_imagenet.read
+    listed = ", ".join((*table_files.ENDINGS, ".npz", *tiny_imagenet.ARCHIVES))
+    raise _checks.fail(OWNER, "name_or_path", f"a folder or a file of a known kind ({listed})", path.name)
+
+
+def options_of(read: Reader) -> tuple[str, ...]:
+    """Return the names of a reader's options."""
+    parameters = inspect.signature(read).parameters.values()
+    return tuple(parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY)
+
+
+def _check_options(read: Reader, options: Mapping[str, Any]) -> None:
+    allowed = options_of(read)
+    for option in options:
+        if option not in allowed:
+            common = ("seed", "validation", "test", "data_dir")
+            near = get_close_matches(option, (*allowed, *common), n=1)
+            remedy = f"Did you mean {near[0]!r}?" if near else f"It takes: {', '.join((*allowed, *common))}."
+            raise _checks.fail(OWNER, option, "an option of this kind of data", f"{options[option]!r}", remedy)

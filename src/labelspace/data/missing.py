@@ -1,0 +1,62 @@
+"""Cells without a value: counted per column, and then only what the stated rule says."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelspace import _checks
+from labelspace.data.found import ranges
+from labelspace.data.table_files import Columns, is_blank, is_missing
+
+OWNER = "data.load"
+RULES = ("error", "median", "drop")
+
+
+def settle(
+    table: Columns, counts: dict[str, int], features: Sequence[str], others: Sequence[str], rule: str
+) -> tuple[Columns, dict[str, int], dict[str, Any]]:
+    """Return the table, the sizes of its parts and what was met, after the rule for missing values.
+
+    Args:
+        table: all parts one after the other.
+        counts: how many rows belong to each part.
+        features: columns of numbers and categories, where NA, null and the like are missing values too.
+        others: columns of labels, groups and texts, where only an empty cell is; they are never filled in.
+        rule: ``"error"``, ``"median"`` or ``"drop"``.
+    """
+    gaps = {name: np.asarray([is_missing(value) for value in table[name]], dtype=bool) for name in features}
+    gaps |= {name: np.asarray([is_blank(value) for value in table[name]], dtype=bool) for name in others}
+    gaps = {name: mask for name, mask in gaps.items() if mask.any()}
+    found = {name: int(mask.sum()) for name, mask in gaps.items()}
+    if not found:
+        return table, counts, {}
+    if rule == "error":
+        remedy = "Say what to do: missing='median' fills them from the training part, missing='drop' leaves rows out."
+        raise _fail(table, found, "a rule, because cells have no value", remedy)
+    if rule == "median":
+        never = {name: count for name, count in found.items() if name in others}
+        if never:
+            remedy = "Labels, groups and texts are not made up: leave these rows out with missing='drop'."
+            raise _fail(table, never, "'drop' where such cells have no value", remedy)
+        return table, counts, {"missing": found}
+    return _dropped(table, counts, gaps, {"missing": found})
+
+
+def _dropped(
+    table: Columns, counts: Mapping[str, int], gaps: Mapping[str, NDArray[np.bool_]], facts: dict[str, Any]
+) -> tuple[Columns, dict[str, int], dict[str, Any]]:
+    bad = np.logical_or.reduce(list(gaps.values()))
+    if bad.all():
+        raise _fail(table, facts["missing"], "a rule that leaves rows", "Every row has an empty cell: ignore= columns.")
+    left = {part: int((~bad[rows]).sum()) for part, rows in ranges(counts).items()}
+    rows = np.flatnonzero(~bad).tolist()
+    smaller = {name: [values[row] for row in rows] for name, values in table.items()}
+    return smaller, left, {**facts, "dropped rows": int(bad.sum())}
+
+
+def _fail(table: Columns, found: Mapping[str, int], expected: str, remedy: str) -> ValueError:
+    total = len(next(iter(table.values())))
+    listed = ", ".join(f"{count} in {name!r}" for name, count in found.items())
+    return _checks.fail(OWNER, "missing", expected, f"{listed} (of {total} rows)", remedy)

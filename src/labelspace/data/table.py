@@ -1,0 +1,165 @@
+"""CSV and Parquet tables: columns of numbers and categories, or one column of text, and a column of labels."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from labelspace import _checks
+from labelspace.data import columns, digests, labels, table_files
+from labelspace.data import missing as rules
+from labelspace.data import text as tokeniser
+from labelspace.data.found import Found, Rows, Taken, ranges
+from labelspace.data.table_files import Columns
+
+OWNER = "data.load"
+LABELS = ("label", "class", "target", "y")
+TEXTS = ("text", "sentence")
+
+
+def recognises(folder: Path) -> bool:
+    """Return whether a folder holds tables called train and test."""
+    return "train" in table_files.of_folder(folder)
+
+
+def read(
+    path: Path,
+    *,
+    label: str | None = None,
+    text: str | None = None,
+    group_by: str | None = None,
+    numeric: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    missing: str = "error",
+    names: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    vocabulary: int = 20_000,
+    max_length: int = 256,
+) -> Found:
+    """Return the rows of a table.
+
+    Args:
+        path: a table, or a folder with ``train`` and ``test`` (and perhaps ``validation``) tables.
+        label: the column of labels; by default one called label, class, target or y, else the last.
+        text: the column of texts, which makes the kind ``"text"``; the other columns are then left out. By default
+            a column called text or sentence, if there is nothing else to learn from.
+        group_by: a column whose values (patients, users, devices) are kept on one side of every split.
+        numeric: columns to read as numbers, whatever they look like.
+        categorical: columns to read as categories, whatever they look like.
+        ignore: columns to leave out.
+        missing: what to do about cells without a value: ``"error"`` names the columns, ``"drop"`` leaves the rows
+            out, ``"median"`` puts the training part's median (of a category: its most frequent one) in their place.
+        names: class names in the order of the labels.
+        delimiter: what separates the cells of a CSV file.
+        vocabulary: the largest number of words, for text.
+        max_length: how many words of each text are kept.
+    """
+    _checks.choice(OWNER, "missing", missing, rules.RULES)
+    _checks.whole(OWNER, "vocabulary", vocabulary, low=3)
+    _checks.whole(OWNER, "max_length", max_length, low=1)
+    table, counts = _table(path, delimiter)
+    roles = _roles(table, label, text, group_by, ignore)
+    others = [name for name in (roles.label, roles.text, roles.group_by) if name is not None]
+    table, counts, facts = rules.settle(table, counts, roles.features, others, missing)
+    options: dict[str, Any] = {"label": roles.label, "text": roles.text, "group_by": group_by, "missing": missing}
+    y, classes = labels.encode(_objects(table[roles.label]), names)
+    rows = _Rows(y, classes, ranges(counts), _groups(table, group_by))
+    source = {"reader": "table", "path": path.name, "options": options, **facts}
+    if roles.text is not None:
+        options.update(vocabulary=vocabulary, max_length=max_length)
+        return _texts([str(value) for value in table[roles.text]], rows, source)
+    options.update(numeric=list(numeric), categorical=list(categorical), ignore=list(ignore))
+    return _numbers({name: table[name] for name in roles.features}, rows, source)
+
+
+@dataclass(frozen=True)
+class _Roles:
+    label: str
+    text: str | None
+    group_by: str | None
+    features: list[str]
+
+
+@dataclass(frozen=True)
+class _Rows:
+    y: Rows
+    names: tuple[str, ...]
+    given: dict[str, Rows]
+    groups: Rows | None
+
+
+def _roles(table: Columns, label: str | None, text: str | None, group_by: str | None, ignore: Sequence[str]) -> _Roles:
+    """Return what each column is for."""
+    for option, wanted in (("label", label), ("text", text), ("group_by", group_by)):
+        _checks.known_names(OWNER, option, [] if wanted is None else [wanted], list(table))
+    _checks.known_names(OWNER, "ignore", list(ignore), list(table))
+    label = _label([name for name in table if name not in {text, group_by, *ignore}]) if label is None else label
+    rest = [name for name in table if name not in {label, group_by, *ignore}]
+    if text is None and len(rest) == 1 and rest[0].lower() in TEXTS:
+        text = rest[0]
+    return _Roles(label, text, group_by, [] if text is not None else rest)
+
+
+def _groups(table: Columns, group_by: str | None) -> Rows | None:
+    if group_by is None:
+        return None
+    return np.unique([str(value) for value in table[group_by]], return_inverse=True)[1].astype(np.int64)
+
+
+def _texts(texts: list[str], rows: _Rows, source: dict[str, Any]) -> Found:
+    found = digests.of_texts(texts)
+    size, length = source["options"]["vocabulary"], source["options"]["max_length"]
+
+    def take(order: Sequence[Rows]) -> Taken:
+        train, words = tokeniser.learn([texts[row] for row in order[0]], size, length)
+        x = [train, *(tokeniser.encode([texts[row] for row in part], words, length) for part in order[1:])]
+        return Taken(x, [found[part] for part in order], source={"words": len(words)}, vocabulary=words)
+
+    content = digests.of_values(found, rows.y)
+    return Found("text", rows.y, rows.names, rows.given, found, content, source, take, rows.groups, texts)
+
+
+def _numbers(table: Columns, rows: _Rows, source: dict[str, Any]) -> Found:
+    if not table:
+        raise _checks.fail(OWNER, "name_or_path", "a table with columns to learn from", "only the label")
+    kinds = columns.kinds(table, source["options"]["numeric"], source["options"]["categorical"])
+    columns.check_numbers(table, kinds)
+    found = digests.of_bytes(repr(row).encode() for row in zip(*table.values(), strict=True))
+
+    def take(order: Sequence[Rows]) -> Taken:
+        x, said = columns.encode(table, kinds, order)
+        return Taken(x, [found[part] for part in order], source=said)
+
+    content = digests.of_values(list(table), found, rows.y)
+    return Found("table", rows.y, rows.names, rows.given, found, content, source, take, rows.groups)
+
+
+def _table(path: Path, delimiter: str | None) -> tuple[Columns, dict[str, int]]:
+    """Return the rows of all parts one after the other, and how many belong to each part."""
+    paths = table_files.of_folder(path) if path.is_dir() else {"all": path}
+    tables = {part: table_files.read(file, delimiter) for part, file in paths.items()}
+    first = next(iter(tables.values()))
+    for table in tables.values():
+        if set(table) != set(first):
+            got = f"{sorted(set(table) ^ set(first))} only in some of them"
+            raise _checks.fail(OWNER, "name_or_path", "parts with the same columns", got)
+    if list(tables) == ["train"]:
+        tables = {"all": first}
+    merged = {name: [value for table in tables.values() for value in table[name]] for name in first}
+    return merged, {part: len(next(iter(table.values()))) for part, table in tables.items()}
+
+
+def _label(free: Sequence[str]) -> str:
+    if not free:
+        raise _checks.fail(OWNER, "label", "a column", "no column left for it")
+    lower = {name.lower(): name for name in reversed(free)}
+    return next((lower[name] for name in LABELS if name in lower), free[-1])
+
+
+def _objects(values: Sequence[Any]) -> Any:
+    array = np.empty(len(values), dtype=object)
+    array[:] = [value.strip() if isinstance(value, str) else value for value in values]
+    return array

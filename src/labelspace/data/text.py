@@ -1,0 +1,74 @@
+"""Texts → token ids: lower-case words, with a vocabulary that only the training part decides."""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import repeat
+
+import numpy as np
+from numpy.typing import NDArray
+
+PADDING = 0
+UNKNOWN = 1
+SPECIAL = ("<padding>", "<unknown>")
+WORD = re.compile(r"\w+(?:['’]\w+)*")
+
+
+def tokens(text: str) -> list[str]:
+    """Return the words of a text in lower case; punctuation is left out, an apostrophe inside a word stays.
+
+    Example:
+        >>> tokens("It's GOOD, really good.")
+        ["it's", 'good', 'really', 'good']
+    """
+    return WORD.findall(text.lower())
+
+
+def learn(texts: Sequence[str], size: int, length: int) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Return the token ids of the training part, and the vocabulary that it decides.
+
+    The vocabulary holds the most frequent words, ties in alphabetical order.
+
+    Args:
+        texts: the training part.
+        size: the largest number of ids, the two special ones among them.
+        length: how many ids per text.
+
+    Example:
+        >>> ids, words = learn(["b a", "a c"], size=4, length=2)
+        >>> ids.tolist(), words
+        ([[3, 2], [2, 1]], ('<padding>', '<unknown>', 'a', 'b'))
+    """
+    # every word is numbered as it comes and texts are kept as numbers: they are cut into words only once
+    number: defaultdict[str, int] = defaultdict()
+    number.default_factory = number.__len__
+    rows = [np.fromiter(map(number.__getitem__, tokens(text)), dtype=np.int64) for text in texts]
+    counts = np.bincount(np.concatenate(rows), minlength=len(number))
+    seen = list(number)
+    ranked = sorted(range(len(seen)), key=lambda index: (-counts[index], seen[index]))[: size - len(SPECIAL)]
+    renumbered = np.full(len(seen), UNKNOWN, dtype=np.int64)
+    renumbered[ranked] = np.arange(len(SPECIAL), len(SPECIAL) + len(ranked))
+    ids = np.full((len(texts), length), PADDING, dtype=np.int64)
+    for row, found in enumerate(rows):
+        ids[row, : len(found)] = renumbered[found[:length]]
+    return ids, SPECIAL + tuple(seen[index] for index in ranked)
+
+
+def encode(texts: Sequence[str], words: Sequence[str], length: int) -> NDArray[np.int64]:
+    """Return token ids ``(N, length)``: longer texts are cut, shorter ones padded at the end.
+
+    Args:
+        texts: what to encode.
+        words: the vocabulary; a word that is not in it becomes 1.
+        length: how many ids per text; 0 pads.
+
+    Example:
+        >>> encode(["a good film"], ("<padding>", "<unknown>", "film"), 4)
+        array([[1, 1, 2, 0]])
+    """
+    place = {word: index for index, word in enumerate(words)}
+    ids = np.full((len(texts), length), PADDING, dtype=np.int64)
+    for row, text in enumerate(texts):
+        words_here = tokens(text)[:length]
+        ids[row, : len(words_here)] = list(map(place.get, words_here, repeat(UNKNOWN)))
+    return ids

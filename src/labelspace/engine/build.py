@@ -1,0 +1,129 @@
+"""From a configuration to a dataset, a label space and a learner."""
+
+import hashlib
+import inspect
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from labelspace import _checks, data, models
+from labelspace.criteria import Criterion, criterion_class, make_criterion
+from labelspace.data.dataset import Dataset
+from labelspace.engine.config import Config
+from labelspace.engine.noise import label_noise
+from labelspace.engine.seeds import generator, stream_seed
+from labelspace.learner import Learner
+from labelspace.sources.named import named
+from labelspace.space import LabelSpace
+
+
+class Outline(NamedTuple):
+    """What building a model needs to know of a dataset, without its samples."""
+
+    names: tuple[str, ...]
+    kind: str
+    input_shape: tuple[int, ...]
+    train_samples: int
+    tokens: int | None  # how many token ids there are, for text
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> "Outline":
+        """Return the outline of a dataset."""
+        tokens = None if dataset.vocabulary is None else len(dataset.vocabulary)
+        return cls(dataset.names, dataset.kind, dataset.input_shape, len(dataset.train), tokens)
+
+    @classmethod
+    def stored(cls, facts: dict[str, Any]) -> "Outline":
+        """Return the outline that a record holds."""
+        shape = tuple(facts["input_shape"])
+        return cls(tuple(facts["names"]), facts["kind"], shape, facts["train_samples"], facts["tokens"])
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain JSON data."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in self._asdict().items()}
+
+
+class Job(NamedTuple):
+    """Everything one run needs: the configuration is complete (data and space digests filled in, no "auto")."""
+
+    config: Config
+    dataset: Dataset
+    space: LabelSpace | None
+
+
+def prepare(config: Config, dataset: Dataset | None = None, space: LabelSpace | None = None) -> Job:
+    """Read the data, build the space, and complete the configuration."""
+    dataset = data.load(config.data, **config.data_options) if dataset is None else dataset
+    if config.limit is not None:
+        dataset = dataset.limit(config.limit)
+    if space is None and config.space is not None:
+        space = named(config.space, dataset.names, dataset.normalise(dataset.train.x), dataset.train.y)
+    if space is not None and space.names != dataset.names:
+        _checks.known_names("train", "space", dataset.names, space.names)
+        space = space.subset(dataset.names)
+    filled = {
+        "data_key": dataset.key,
+        "space_key": "" if space is None else _digest(space),
+        "model": automatic_model(dataset) if config.model == "auto" else config.model,
+    }
+    criterion_class(config.method)  # an unknown method is refused before anything is built
+    return Job(config.model_copy(update=filled), dataset, space)
+
+
+def make_learner(config: Config, outline: Outline, space: LabelSpace | None) -> Learner:
+    """Build criterion and model; their start depends on the seed's initialisation stream alone."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(stream_seed(config.seed, "initialisation"))
+        criterion = _criterion(config, outline, space)
+        model = _model(config, outline, criterion.output_dim)
+    learner = Learner(model, criterion)
+    if config.channels_last:
+        learner.model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return learner.double() if config.precision == "float64" else learner
+
+
+def training_labels(job: Job) -> Tensor:
+    """Return the labels to train on, with the noise that the configuration asks for."""
+    y = job.dataset.train.y
+    if job.config.label_noise is None:
+        return y
+    noise = label_noise(job.config.label_noise)
+    noisy, _ = noise(y, len(job.dataset.names), generator=generator(job.config.seed, "noise"))
+    return noisy
+
+
+def automatic_model(dataset: Dataset) -> str:
+    """Return a sensible small model for the shape of the data."""
+    if dataset.kind == "text":
+        return "text-bag"
+    if dataset.kind != "images":
+        return "mlp-128"
+    channels, height, width = dataset.input_shape
+    if min(height, width) < 16:
+        return "mlp-128"
+    return "cnn-5x5" if channels == 1 else "resnet8"
+
+
+def _criterion(config: Config, outline: Outline, space: LabelSpace | None) -> Criterion:
+    kind = criterion_class(config.method)
+    parameters = inspect.signature(kind).parameters
+    known: dict[str, Any] = {"samples": outline.train_samples, "epochs": config.epochs}
+    if "in_features" in parameters and "pretrained" not in config.method_options:
+        with torch.device("meta"):
+            known["in_features"] = _model(config, outline, len(outline.names)).feature_dim
+    found = {name: value for name, value in known.items() if name in parameters}
+    labels = outline.names if space is None else space
+    return make_criterion(config.method, labels, **{**kind.engine_options, **found, **config.method_options})
+
+
+def _model(config: Config, outline: Outline, width: int) -> models.Network:
+    options = dict(config.model_options)
+    if outline.tokens is not None:
+        options.setdefault("vocabulary", outline.tokens)
+    return models.build(config.model, outline.input_shape, width, **options)
+
+
+def _digest(space: LabelSpace) -> str:
+    content = repr((space.names, space.kind)).encode() + space.matrix.numpy().tobytes()
+    return hashlib.blake2b(content, digest_size=8).hexdigest()

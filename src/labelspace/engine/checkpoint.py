@@ -1,0 +1,54 @@
+"""Checkpoints that survive a kill at any moment: a digest in front, the previous one kept, written beside and moved."""
+
+import errno
+import hashlib
+import io
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from labelspace import _files
+
+DIGEST = 32
+CURRENT, PREVIOUS = "checkpoint.pt", "checkpoint-previous.pt"
+
+
+class CheckpointError(OSError):
+    """A checkpoint that could not be written; the one before it is still there."""
+
+
+def save(folder: Path, state: dict[str, Any]) -> None:
+    """Write the state; what was the current checkpoint becomes the previous one."""
+    buffer = io.BytesIO()
+    torch.save(state, buffer)
+    content = buffer.getvalue()
+    new = folder / "checkpoint-new.pt"
+    try:
+        _files.write_bytes(new, hashlib.blake2b(content, digest_size=DIGEST).digest() + content)
+        if (folder / CURRENT).exists():
+            os.replace(folder / CURRENT, folder / PREVIOUS)
+        os.replace(new, folder / CURRENT)
+    except OSError as error:
+        what = "The disk is full" if error.errno == errno.ENOSPC else f"Writing failed ({error.strerror})"
+        remedy = "Make room and run the same command again: it goes on from the last checkpoint."
+        raise CheckpointError(error.errno, f"{what} at {folder}. Nothing is lost. {remedy}") from error
+
+
+def load(folder: Path) -> dict[str, Any] | None:
+    """Return the newest sound state, or None; a damaged file is passed over, with a warning that says so."""
+    # between the two moves of a save the newest state is under its new name
+    for name in ("checkpoint-new.pt", CURRENT, PREVIOUS):
+        path = folder / name
+        if not path.is_file():
+            continue
+        content = path.read_bytes()
+        digest, payload = content[:DIGEST], content[DIGEST:]
+        if hashlib.blake2b(payload, digest_size=DIGEST).digest() == digest:
+            state = torch.load(io.BytesIO(payload), weights_only=True)
+            assert isinstance(state, dict)
+            return state
+        warnings.warn(f"{path} is damaged; going on from the one before it.", stacklevel=2)
+    return None

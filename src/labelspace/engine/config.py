@@ -1,0 +1,83 @@
+"""What a run is: every choice that can change its numbers, checked, and one key for all of them together."""
+
+import hashlib
+import json
+from typing import Any, Literal
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from labelspace import _checks
+
+FORMAT = 1  # of what a run computes: raised when the same configuration would give other numbers
+
+
+class Config(BaseModel):
+    """The configuration of one training run; two runs with equal keys and seeds are bit-identical on one machine.
+
+    Example:
+        >>> Config(data="digits", method="uniform").learning_rate
+        0.001
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+
+    data: str = Field("digits", description="a dataset's name, or a folder or file")
+    data_options: dict[str, Any] = Field(default_factory=dict, description="options of the reader")
+    data_key: str = Field("", description="digest of the data's content and split; filled in when it is read")
+    limit: int | None = Field(None, ge=1, description="cap on training samples")
+    method: str = Field("onehot", description="registry name of the criterion")
+    method_options: dict[str, Any] = Field(default_factory=dict, description="options of the criterion")
+    space: str | None = Field(None, description="label space: ordinal, uniform, wordnet, lda, text or a label file")
+    space_key: str = Field("", description="digest of the label space; filled in when it is built")
+    model: str = Field("auto", description="a model's name, or auto")
+    model_options: dict[str, Any] = Field(default_factory=dict, description="options of the model")
+    teacher: str | None = Field(None, description="folder of a finished run whose model teaches (kd)")
+    epochs: int = Field(20, ge=1)
+    batch_size: int = Field(128, ge=1)
+    optimiser: Literal["sgd", "adam", "adamw"] = "adam"
+    learning_rate: float = Field(1e-3, gt=0)
+    momentum: float = Field(0.9, ge=0, lt=1)
+    weight_decay: float = Field(0.0, ge=0)
+    schedule: Literal["constant", "linear", "step"] = "constant"
+    milestones: tuple[int, ...] = Field((), description="epochs at which the step schedule multiplies by gamma")
+    gamma: float = Field(0.1, gt=0)
+    warmup_epochs: int = Field(0, ge=0, description="epochs over which the rate rises linearly to its start")
+    clip: float | None = Field(None, gt=0, description="largest norm of the gradient")
+    augment: tuple[str, ...] = Field((), description="crop, flip, cutout, randaugment, mixup, cutmix")
+    label_noise: str | None = Field(None, description="pairwise:RATE or symmetric:RATE, training labels only")
+    precision: Literal["float32", "float64", "bfloat16"] = Field("float32", description="bfloat16 is autocast")
+    channels_last: bool = False
+    patience: int | None = Field(None, ge=1, description="stop after so many epochs without a better validation loss")
+    seed: int = Field(0, ge=0)
+    threads: int = Field(1, ge=1, description="of torch; part of the key, as sums depend on it")
+    path: Literal["loop", "vectorised"] = Field("loop", description="how it was computed; part of the key")
+    world: int = Field(1, ge=1, description="ranks of a distributed run; part of the key")
+
+    def key(self) -> str:
+        """Return a digest of everything but the seed."""
+        content = {"format": FORMAT, "torch": torch.__version__, **self.model_dump(mode="json", exclude={"seed"})}
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+    def run_name(self) -> str:
+        """Return the name of the run's folder."""
+        return f"{self.method}-{self.key()}-seed{self.seed}"
+
+
+def make_config(**values: Any) -> Config:
+    """Build a configuration; a wrong or unknown value gets one clear message."""
+    known = list(Config.model_fields)
+    for name in values:
+        _checks.choice("train", "option name", name, known)
+    try:
+        return Config(**values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise _checks.fail("train", place, _lowered(first["msg"]), repr(first["input"])) from error
+
+
+def _lowered(message: str) -> str:
+    text = message.removeprefix("Input should be ")
+    return text[0].lower() + text[1:]

@@ -1,0 +1,50 @@
+"""Scores of a part of the data, and the two numbers that every epoch reports."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from labelspace import _distributed
+from labelspace.engine.config import Config
+from labelspace.engine.feed import Feed
+from labelspace.learner import Learner
+
+BATCH = 1024
+
+
+@torch.no_grad()
+def scores_of(learner: Learner, feed: Feed, config: Config) -> Tensor:
+    """Return ``(N, K)`` scores in float32 or better."""
+    learner.eval()
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=config.precision == "bfloat16"):
+        found = [learner(x) for x, _ in feed.batches(BATCH)]
+    learner.train()
+    return torch.cat(found)
+
+
+@torch.no_grad()
+def fit_labels(learner: Learner, feed: Feed) -> None:
+    """Let a method that wants it see all training outputs once before it is judged."""
+    if not learner.criterion.full_pass:
+        return
+    learner.eval()
+    # every rank brings its own share; the criterion adds them up
+    shares = torch.split(torch.arange(_distributed.rank(), len(feed), _distributed.world_size()), BATCH)
+    learner.criterion.fit_labels((output_of(learner.model, feed.take(rows)), feed.y[rows]) for rows in shares)
+    learner.train()
+
+
+def output_of(model: nn.Module, x: Tensor) -> Tensor:
+    """Return a model's output without its features."""
+    result = model(x)
+    output = result[0] if isinstance(result, tuple) else result
+    assert isinstance(output, Tensor)
+    return output
+
+
+def summary(scores: Tensor, y: Tensor) -> dict[str, float]:
+    """Return accuracy and negative log-likelihood of softmax(scores)."""
+    return {
+        "accuracy": (scores.argmax(dim=1) == y).double().mean().item(),
+        "nll": cross_entropy(scores.double(), y).item(),
+    }

@@ -1,0 +1,140 @@
+"""Where the runs of a sweep are computed: here, in processes, on a Ray cluster, or on Slurm.
+
+An executor takes a function and tasks and yields ``(task number, result)`` as they finish. The function must survive
+the death of a worker: a run resumes from its folder, so doing a task again costs only what was not saved.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, final
+
+from labelspace import _checks
+
+Task = Any
+Work = Callable[[Task], Any]
+
+
+class Executor(Protocol):
+    """Anything that can run tasks."""
+
+    def run(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
+        """Yield the number and the result of each task as it finishes."""
+
+
+@final
+class InProcess:
+    """One after the other, in this process."""
+
+    def run(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
+        """Yield results in order."""
+        for number, task in enumerate(tasks):
+            yield number, work(task)
+
+
+@final
+class Processes:
+    """Worker processes of one thread each; a task whose worker died is done again.
+
+    Args:
+        workers: how many; all cores by default.
+        retries: how often a task may lose its worker.
+    """
+
+    def __init__(self, workers: int | None = None, retries: int = 3) -> None:
+        """Keep the numbers."""
+        self.workers = _cores() if workers is None else _checks.whole("Processes", "workers", workers, low=1)
+        self.retries = _checks.whole("Processes", "retries", retries)
+
+    def run(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
+        """Yield results as they come."""
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        waiting = dict(enumerate(tasks))
+        for attempt in range(self.retries + 1):
+            try:
+                for number, result in self._once(work, dict(waiting)):
+                    del waiting[number]
+                    yield number, result
+                return
+            except BrokenProcessPool as error:
+                # the pool does not say which task killed it: all that were not finished are tried again
+                if attempt == self.retries:
+                    numbers = ", ".join(map(str, sorted(waiting)))
+                    text = f"A worker died {self.retries + 1} times (tasks {numbers}); it may be out of memory."
+                    remedy = "Use fewer workers and start again: what is finished is kept."
+                    raise RuntimeError(f"{text} {remedy}") from error
+
+    def _once(self, work: Work, waiting: dict[int, Task]) -> Iterator[tuple[int, Any]]:
+        # joblib's own process pool, without Parallel: that runs tasks of a single worker in this very process
+        from joblib.externals.loky import ProcessPoolExecutor, as_completed
+
+        with ProcessPoolExecutor(max_workers=self.workers, env={"OMP_NUM_THREADS": "1"}) as pool:
+            futures = [pool.submit(_numbered, work, number, task) for number, task in waiting.items()]
+            try:
+                for future in as_completed(futures):
+                    yield future.result()
+            finally:
+                for future in futures:
+                    future.cancel()
+
+
+@final
+class RayTasks:
+    """Tasks on a Ray cluster, which runs them again when a node is lost.
+
+    Args:
+        address: of the cluster; None starts or joins a local one.
+        retries: how often a task may lose its worker.
+    """
+
+    def __init__(self, address: str | None = None, retries: int = 3) -> None:
+        """Keep the address."""
+        self.address, self.retries = address, retries
+
+    def run(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
+        """Yield results as they come."""
+        try:
+            import ray
+        except ImportError as error:
+            raise ImportError('Ray is not installed: pip install "labelspace[ray]".') from error
+        ray.init(address=self.address, ignore_reinit_error=True, log_to_driver=False)
+        remote = ray.remote(num_cpus=1, max_retries=self.retries)(_numbered)
+        waiting = [remote.remote(work, number, task) for number, task in enumerate(tasks)]
+        while waiting:
+            done, waiting = ray.wait(waiting, num_returns=1)
+            yield ray.get(done[0])
+
+
+@final
+class Slurm:
+    """An array job on Slurm through submitit.
+
+    Args:
+        folder: where submitit keeps its logs, on a file system that all nodes share.
+        parameters: of the job, for example ``{"timeout_min": 60, "slurm_partition": "cpu"}``.
+        cluster: ``"slurm"``, or ``"local"`` to try it on this machine.
+    """
+
+    def __init__(self, folder: str, parameters: dict[str, Any] | None = None, cluster: str | None = None) -> None:
+        """Keep the parameters."""
+        self.folder, self.parameters, self.cluster = folder, parameters or {}, cluster
+
+    def run(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
+        """Yield results as jobs finish."""
+        try:
+            import submitit
+        except ImportError as error:
+            raise ImportError('submitit is not installed: pip install "labelspace[slurm]".') from error
+        executor = submitit.AutoExecutor(folder=self.folder, cluster=self.cluster)
+        executor.update_parameters(**self.parameters)
+        jobs = executor.map_array(_numbered, [work] * len(tasks), range(len(tasks)), list(tasks))
+        for job in submitit.helpers.as_completed(jobs):
+            yield job.result()
+
+
+def _numbered(work: Work, number: int, task: Task) -> tuple[int, Any]:
+    return number, work(task)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

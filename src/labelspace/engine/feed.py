@@ -1,0 +1,52 @@
+"""Batches by indexing tensors: no workers, no collation."""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from labelspace.data.dataset import Dataset, Split
+from labelspace.engine.config import Config
+
+IN_MEMORY = 2**30  # bytes; above that, samples are normalised batch by batch
+
+
+class Feed:
+    """One part of a dataset, ready to be indexed.
+
+    Args:
+        split: the samples.
+        dataset: whose normalisation applies.
+        config: precision and memory format.
+    """
+
+    def __init__(self, split: Split, dataset: Dataset, config: Config) -> None:
+        """Normalise everything at once where it fits into memory."""
+        self.split, self.dataset = split, dataset
+        self.dtype = torch.float64 if config.precision == "float64" else torch.float32
+        self.channels_last = config.channels_last and split.x.ndim == 4
+        self.y = split.y
+        small = split.x.numel() * 4 <= IN_MEMORY
+        self.ready = self._normalised(split.x) if small else None
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return len(self.y)
+
+    def take(self, rows: Tensor) -> Tensor:
+        """Return a batch as the model reads it."""
+        if self.ready is not None:
+            return self.ready[rows]
+        return self._normalised(self.split.x[rows])
+
+    def batches(self, size: int) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield all samples in order."""
+        for rows in torch.split(torch.arange(len(self)), size):
+            yield self.take(rows), self.y[rows]
+
+    def _normalised(self, x: Tensor) -> Tensor:
+        batch = self.dataset.normalise(x)
+        if not batch.is_floating_point():
+            return batch
+        batch = batch.to(self.dtype)
+        return batch.contiguous(memory_format=torch.channels_last) if self.channels_last else batch

@@ -1,0 +1,217 @@
+"""The training loop, to be read from top to bottom."""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from labelspace import _checks, _distributed
+from labelspace.engine import checkpoint, evaluate
+from labelspace.engine.augment import Augment
+from labelspace.engine.build import Job, Outline, make_learner, training_labels
+from labelspace.engine.feed import Feed
+from labelspace.engine.optimise import learning_rate, make_optimiser, set_rate
+from labelspace.engine.seeds import generator, stream_seed
+from labelspace.learner import Learner
+
+Report = Callable[[str, dict[str, Any]], None]
+IGNORED = -100
+
+
+class TrainingError(RuntimeError):
+    """Training that cannot go on, for example because the loss is not a number."""
+
+
+@dataclass
+class Progress:
+    """Where a run is: everything besides weights that a checkpoint must hold."""
+
+    epoch: int = 0
+    step: int = 0
+    loss_sum: float = 0.0
+    history: list[dict[str, Any]] = field(default_factory=list)
+    best_loss: float = math.inf
+    best_epoch: int = -1
+    best: dict[str, Tensor] | None = None
+
+
+class Loop:
+    """One run: training, evaluation on validation data after every epoch, checkpoints on the way.
+
+    Args:
+        job: what to train.
+        folder: where checkpoints go; None for none.
+        seconds: write a checkpoint when so many seconds have passed since the last; a run is the same for any value.
+        report: called with an event's name and its numbers, for progress bars and trackers.
+        teacher: a model whose outputs are passed to methods that need them.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        folder: Path | None = None,
+        *,
+        seconds: float = 30.0,
+        report: Report | None = None,
+        teacher: nn.Module | None = None,
+    ) -> None:
+        """Build everything and go back to the last checkpoint, if there is one."""
+        self.job, self.config = job, job.config
+        self.folder, self.seconds, self.teacher = folder, seconds, teacher
+        self.report = report or (lambda event, numbers: None)
+        self.feed = Feed(job.dataset.train, job.dataset, job.config)
+        self.validation = Feed(job.dataset.validation, job.dataset, job.config)
+        self.y = training_labels(job)
+        self.augment = Augment.parse(self.config.augment, job.dataset.kind)
+        self.learner = make_learner(job.config, Outline.of(job.dataset), job.space)
+        self.optimiser = make_optimiser(self.config, self.learner.parameter_groups(self.config.weight_decay))
+        self.progress = Progress()
+        self._restore()
+        self.call = DistributedDataParallel(self.learner) if _distributed.world_size() > 1 else self.learner
+
+    def run(self) -> Learner:
+        """Train to the end and return the learner, at its best epoch where early stopping was asked for."""
+        state, last_saved = self.progress, time.monotonic()
+        self.learner.train()
+        while state.epoch < self.config.epochs and not self._stopped():
+            started = time.monotonic()
+            set_rate(self.optimiser, learning_rate(self.config, state.epoch))
+            for step, rows in self._batches(state.epoch):
+                state.loss_sum += self._step(step, rows) * len(rows)
+                state.step = step + 1
+                if self.folder is not None and _agreed(time.monotonic() - last_saved >= self.seconds):
+                    self._save()
+                    last_saved = time.monotonic()
+            self._end_epoch(time.monotonic() - started)
+        if state.best is not None:
+            self.learner.load_state_dict(state.best)
+        return self.learner
+
+    def _batches(self, epoch: int) -> Iterator[tuple[int, Tensor]]:
+        """Yield the batches of an epoch that are still to do."""
+        order = torch.randperm(len(self.feed), generator=generator(self.config.seed, "order", epoch))
+        batches = list(torch.split(order, self.config.batch_size))
+        if len(batches) > 1 and len(batches[-1]) == 1:
+            # one sample alone has no batch statistics: it joins the batch before it
+            batches[-2:] = [torch.cat(batches[-2:])]
+        for step in range(self.progress.step, len(batches)):
+            yield step, batches[step]
+
+    def _step(self, step: int, rows: Tensor) -> float:
+        """Take one step on a batch and return its mean loss."""
+        epoch, seed = self.progress.epoch, self.config.seed
+        # the model's own draws (dropout) too are a function of the place, so nothing has to be remembered
+        torch.manual_seed(stream_seed(seed, "model", epoch, step, _distributed.rank()))
+        x, y = self.feed.take(rows), self.y[rows]
+        if self.augment:
+            x, y = self.augment(x, y, len(self.job.dataset.names), generator(seed, "augmentation", epoch, step))
+        x, y, rows = self._share(x), self._share(y, padding=IGNORED), self._share(rows)
+        extras = {"index": rows}
+        if self.teacher is not None:
+            with torch.no_grad():
+                extras["teacher"] = evaluate.output_of(self.teacher, x)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.config.precision == "bfloat16"):
+            loss = self.call(x, y, **extras)
+        value = _mean_over_ranks(loss)
+        if not math.isfinite(value):
+            raise self._not_finite(value)
+        self.optimiser.zero_grad()
+        loss.backward()
+        if self.config.clip is not None:
+            nn.utils.clip_grad_norm_(self.learner.parameters(), self.config.clip)
+        self.optimiser.step()
+        return value
+
+    def _share(self, tensor: Tensor, padding: int | None = None) -> Tensor:
+        """Return this rank's part of a batch; the last ranks repeat a sample and ignore it where parts are unequal."""
+        world = _distributed.world_size()
+        if world == 1:
+            return tensor
+        size = -(-len(tensor) // world)
+        start = _distributed.rank() * size
+        mine = tensor[start : start + size]
+        missing = size - len(mine)
+        if missing == 0:
+            return mine
+        filler = tensor[:1].expand(missing, *tensor.shape[1:])
+        if padding is not None:
+            filler = torch.zeros_like(filler) if filler.is_floating_point() else torch.full_like(filler, padding)
+        return torch.cat([mine, filler])
+
+    def _end_epoch(self, seconds: float) -> None:
+        state = self.progress
+        self.learner.end_epoch()
+        evaluate.fit_labels(self.learner, self.feed)
+        scores = evaluate.scores_of(self.learner, self.validation, self.config)
+        found = evaluate.summary(scores, self.validation.y)
+        line = {
+            "epoch": state.epoch,
+            "learning_rate": learning_rate(self.config, state.epoch),
+            "train_loss": state.loss_sum / len(self.feed),
+            **{f"validation_{name}": value for name, value in found.items()},
+        }
+        state.history.append(line)
+        if self.config.patience is not None and found["nll"] < state.best_loss:
+            state.best_loss, state.best_epoch = found["nll"], state.epoch
+            state.best = {name: value.detach().clone() for name, value in self.learner.state_dict().items()}
+        state.epoch, state.step, state.loss_sum = state.epoch + 1, 0, 0.0
+        # seconds are shown and not recorded: a record holds only what the configuration determines
+        self.report("epoch", {**line, "epochs": self.config.epochs, "seconds": seconds})
+
+    def _stopped(self) -> bool:
+        patience = self.config.patience
+        return patience is not None and self.progress.epoch - 1 - self.progress.best_epoch >= patience
+
+    def _save(self) -> None:
+        assert self.folder is not None
+        self.learner.criterion.gather()
+        if _distributed.rank() != 0:
+            return
+        state = {
+            "learner": self.learner.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "progress": dict(vars(self.progress)),
+        }
+        checkpoint.save(self.folder, state)
+
+    def _restore(self) -> None:
+        state = None if self.folder is None else checkpoint.load(self.folder)
+        if state is None:
+            return
+        self.learner.load_state_dict(state["learner"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.progress = Progress(**state["progress"])
+        self.report("resumed", {"epoch": self.progress.epoch, "step": self.progress.step})
+
+    def _not_finite(self, value: float) -> TrainingError:
+        rate = learning_rate(self.config, self.progress.epoch)
+        where = f"method {self.config.method!r}, epoch {self.progress.epoch}, learning rate {rate:g}"
+        remedy = "Lower learning_rate, set clip, or check the data for extreme values"
+        kept = "" if self.folder is None else f" The last good checkpoint is kept in {self.folder}."
+        return TrainingError(f"The loss became {value} ({where}). {remedy}.{kept}")
+
+
+def _agreed(due: bool) -> bool:
+    """Return rank 0's answer: clocks differ, and saving is something all ranks do together."""
+    if _distributed.world_size() == 1:
+        return due
+    return bool(_distributed.sum_over_ranks(torch.tensor(float(due and _distributed.rank() == 0))) > 0)
+
+
+def _mean_over_ranks(loss: Tensor) -> float:
+    """Return the loss of the whole batch: ranks hold shares that were scaled up by their number."""
+    world = _distributed.world_size()
+    return float(loss.detach()) if world == 1 else float(_distributed.sum_over_ranks(loss)) / world
+
+
+def check_needs(learner: Learner, teacher: nn.Module | None) -> None:
+    """Refuse a method whose needs the engine cannot meet."""
+    if "teacher" in learner.criterion.needs and teacher is None:
+        remedy = "Train a teacher first and pass its run folder."
+        raise _checks.fail("train", "teacher", f"given for {learner.criterion.name}", None, remedy)

@@ -1,0 +1,42 @@
+"""The optimiser and its learning rate: a pure function of the epoch, so that a resumed run needs no scheduler state."""
+
+from typing import Any
+
+import torch
+
+from labelspace.engine.config import Config
+
+
+def make_optimiser(config: Config, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
+    """Return the optimiser over parameter groups that carry their own weight decay."""
+    if config.optimiser == "sgd":
+        return torch.optim.SGD(groups, lr=config.learning_rate, momentum=config.momentum, foreach=True)
+    kind = torch.optim.AdamW if config.optimiser == "adamw" else torch.optim.Adam
+    return kind(groups, lr=config.learning_rate, foreach=True)
+
+
+def learning_rate(config: Config, epoch: int) -> float:
+    """Return the rate of an epoch.
+
+    ``linear`` falls in equal steps and would reach 0 after the last epoch; ``step`` multiplies by gamma at each
+    milestone; warm-up rises linearly over the first epochs.
+
+    Example:
+        >>> config = Config(schedule="linear", epochs=4, learning_rate=0.1)
+        >>> [round(learning_rate(config, epoch), 3) for epoch in range(4)]
+        [0.1, 0.075, 0.05, 0.025]
+    """
+    rate = config.learning_rate
+    if config.schedule == "linear":
+        rate *= 1 - epoch / config.epochs
+    if config.schedule == "step":
+        rate *= config.gamma ** sum(epoch >= milestone for milestone in config.milestones)
+    if epoch < config.warmup_epochs:
+        rate *= (epoch + 1) / config.warmup_epochs
+    return rate
+
+
+def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
+    """Set the learning rate of every group."""
+    for group in optimiser.param_groups:
+        group["lr"] = rate

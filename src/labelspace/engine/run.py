@@ -1,0 +1,183 @@
+"""train() and the Run it gives back."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from labelspace import _distributed
+from labelspace.data.dataset import Dataset
+from labelspace.data.normalise import Normalise
+from labelspace.engine import evaluate
+from labelspace.engine.build import Job, Outline, make_learner, prepare
+from labelspace.engine.config import Config, make_config
+from labelspace.engine.feed import Feed
+from labelspace.engine.loop import Loop, Report, check_needs
+from labelspace.learner import Learner
+from labelspace.records import RunFolder
+from labelspace.space import LabelSpace
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A finished run: its configuration, what it measured, and the model.
+
+    Args:
+        config: every choice that determined it.
+        result: accuracy and negative log-likelihood of validation and test data, epochs trained, its key.
+        epochs: one dict per epoch.
+        scores: ``validation_scores``, ``validation_y``, ``test_scores``, ``test_y``.
+        space: the label space it used or learned.
+        weights: of model and criterion.
+        preprocessing: what a batch goes through, and the names and shapes needed to build the model again.
+        folder: where it is on disk, if anywhere.
+    """
+
+    config: Config
+    result: dict[str, Any]
+    epochs: list[dict[str, Any]]
+    scores: dict[str, Tensor]
+    space: LabelSpace
+    weights: dict[str, Tensor]
+    preprocessing: dict[str, Any]
+    folder: Path | None = None
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Run":
+        """Read a finished run; nothing in the folder is executed."""
+        stored = RunFolder(folder)
+        return cls(
+            config=make_config(**stored.config()),
+            result=stored.result(),
+            epochs=stored.epochs(),
+            scores=stored.scores(),
+            space=stored.label_space(),
+            weights=stored.weights(),
+            preprocessing=stored.preprocessing(),
+            folder=Path(folder),
+        )
+
+    def learner(self) -> Learner:
+        """Build the trained model and criterion again."""
+        learner = make_learner(
+            self.config, Outline.stored(self.preprocessing), self.space if self.config.space_key else None
+        )
+        learner.load_state_dict(self.weights)
+        return learner.eval()
+
+    @torch.no_grad()
+    def predict(self, x: Tensor) -> Tensor:
+        """Return class indices for samples in the form of the dataset (uint8 images, columns, token ids)."""
+        learner = self.learner()
+        dtype = torch.float64 if self.config.precision == "float64" else torch.float32
+        normalise = _normalise(self.preprocessing)
+        batches = (normalise(batch) for batch in torch.split(x, evaluate.BATCH))
+        return torch.cat([learner.predict(b.to(dtype) if b.is_floating_point() else b) for b in batches])
+
+
+def train(
+    data: str | Path | Dataset = "digits",
+    *,
+    space: str | LabelSpace | None = None,
+    smoothing: float | None = None,
+    out: str | Path | None = None,
+    checkpoint_seconds: float = 30.0,
+    report: Report | None = None,
+    **options: Any,
+) -> Run:
+    """Train one model with one method and return the finished run.
+
+    With ``out`` the run is kept in a folder there, named by its configuration and seed: killed and called again it goes
+    on where it was and ends bit-identical to an uninterrupted run; finished, it is read instead of computed.
+
+    Args:
+        data: a dataset's name, a folder or file, or a Dataset.
+        space: a LabelSpace, its name (ordinal, uniform, wordnet, text, lda) or a label file, for methods that need one.
+        smoothing: shorthand for ``method_options={"smoothing": …}``.
+        out: the folder that holds runs.
+        checkpoint_seconds: how often to write a checkpoint.
+        report: called with an event's name and its numbers.
+        options: the fields of ``Config``: method, model, epochs, seed, learning_rate, …
+
+    Example:
+        >>> run = train("digits", method="uniform", model="linear", epochs=2, limit=100)
+        >>> sorted(run.result)
+        ['epochs', 'key', 'test', 'train_samples', 'validation']
+    """
+    given = dict(options)
+    if smoothing is not None:
+        given["method_options"] = {**given.get("method_options", {}), "smoothing": smoothing}
+    named_space = space if isinstance(space, str) else None
+    name = data.source.get("name", "dataset") if isinstance(data, Dataset) else str(data)
+    config = make_config(**given, data=str(name), space=named_space, world=_distributed.world_size())
+    dataset = data if isinstance(data, Dataset) else None
+    job = prepare(config, dataset, space if isinstance(space, LabelSpace) else None)
+    return train_job(job, out, checkpoint_seconds=checkpoint_seconds, report=report)
+
+
+def train_job(
+    job: Job, out: str | Path | None = None, *, checkpoint_seconds: float = 30.0, report: Report | None = None
+) -> Run:
+    """Train a prepared job; see ``train``."""
+    torch.set_num_threads(job.config.threads)
+    folder = None if out is None else RunFolder(Path(out) / job.config.run_name())
+    if folder is not None:
+        if folder.finished:
+            return Run.load(folder.path)
+        if _distributed.rank() == 0:
+            folder.create(job.config.model_dump(mode="json"))
+        _distributed.wait()
+    teacher = None if job.config.teacher is None else Run.load(job.config.teacher).learner().model
+    place = None if folder is None else folder.path
+    loop = Loop(job, place, seconds=checkpoint_seconds, report=report, teacher=teacher)
+    check_needs(loop.learner, teacher)
+    run = _finished(job, loop, loop.run(), place)
+    if folder is not None and _distributed.rank() == 0:
+        folder.finish(
+            epochs=run.epochs,
+            weights=run.weights,
+            scores=run.scores,
+            space=run.space,
+            preprocessing=run.preprocessing,
+            result=run.result,
+        )
+    _distributed.wait()
+    return run
+
+
+def _finished(job: Job, loop: Loop, learner: nn.Module, folder: Path | None) -> Run:
+    assert isinstance(learner, Learner)
+    learner.criterion.gather()
+    scores, result = {}, {}
+    for part in ("validation", "test"):
+        feed = Feed(getattr(job.dataset, part), job.dataset, job.config)
+        scores[f"{part}_scores"] = evaluate.scores_of(learner, feed, job.config)
+        scores[f"{part}_y"] = feed.y.clone()
+        result[part] = evaluate.summary(scores[f"{part}_scores"], feed.y)
+    facts = {"key": job.config.key(), "epochs": loop.progress.epoch, "train_samples": len(job.dataset.train)}
+    return Run(
+        config=job.config,
+        result={**result, **facts},
+        epochs=loop.progress.history,
+        scores=scores,
+        space=learner.criterion.label_space(),
+        weights={name: value.detach().clone().contiguous() for name, value in learner.state_dict().items()},
+        preprocessing=_preprocessing(job.dataset),
+        folder=folder,
+    )
+
+
+def _preprocessing(dataset: Dataset) -> dict[str, Any]:
+    return {
+        **Outline.of(dataset).plain(),
+        "vocabulary": None if dataset.vocabulary is None else list(dataset.vocabulary),
+        "mean": dataset.normalise.mean.tolist(),
+        "std": dataset.normalise.std.tolist(),
+    }
+
+
+def _normalise(preprocessing: dict[str, Any]) -> Normalise:
+    mean, std = torch.tensor(preprocessing["mean"]), torch.tensor(preprocessing["std"])
+    return Normalise(preprocessing["kind"], mean, std)

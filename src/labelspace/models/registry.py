@@ -1,0 +1,96 @@
+"""Every model by its name."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from functools import partial
+from typing import Any
+
+from labelspace import _checks
+from labelspace.models import bottleneck, cifar_resnet, classic, mlp, mnist_cnn, text
+from labelspace.models.external import efficientnet_lite0, from_timm, from_torchvision
+from labelspace.models.network import Network
+from labelspace.models.shapes import sample_shape
+from labelspace.models.transformer import from_transformers
+
+Builder = Callable[..., Network]
+
+PLAIN: dict[str, Builder] = {
+    "linear": mlp.linear,
+    **{name: partial(mnist_cnn.mnist_cnn, name) for name in mnist_cnn.LAYERS},
+    "cnn-5x5": classic.cnn_5x5,
+    "lenet": classic.lenet,
+    "alexnet-small": classic.alexnet_small,
+    **{name: partial(cifar_resnet.cifar_resnet, name) for name in cifar_resnet.STAGES},
+    **{name: partial(bottleneck.bottleneck, name) for name in bottleneck.STAGES},
+    "text-bag": text.text_bag,
+    "text-transformer": text.text_transformer,
+    "efficientnet-lite0": efficientnet_lite0,
+}
+LIBRARIES: dict[str, Builder] = {"timm": from_timm, "torchvision": from_torchvision, "hf": from_transformers}
+
+
+def names() -> tuple[str, ...]:
+    """Return all names; ``mlp-500-500`` stands for any widths, NAME for a name of the other library.
+
+    Example:
+        >>> names()[:3]
+        ('linear', 'mlp-500-500', 'cnn-3-layer-0')
+    """
+    first, *rest = PLAIN
+    return (first, mlp.DEFAULT, *rest, *(f"{library}:NAME" for library in LIBRARIES))
+
+
+def build(name: str, input_shape: Sequence[int], output_dim: int, **options: Any) -> Network:
+    """Build a model by its name; its weights depend on torch's global random state only.
+
+    Args:
+        name: one of ``names()``, with any widths in ``mlp-500-500`` and a real name for NAME.
+        input_shape: the shape of one sample: ``(channels, height, width)`` for images, ``(numbers,)`` for tables and
+            features, ``(length,)`` for token ids.
+        output_dim: D, the width of the head: ``criterion.output_dim``.
+        options: the model's own, for example ``vocabulary=20000`` of the text networks.
+
+    Shape:
+        a call takes ``(N, *input_shape)`` and returns output ``(N, D)`` and features ``(N, F)``, F its ``feature_dim``.
+
+    Example:
+        >>> import torch
+        >>> model = build("cnn-3-layer-2", (1, 28, 28), 10)
+        >>> output, features = model(torch.zeros(5, 1, 28, 28))
+        >>> output.shape, features.shape, model.feature_dim
+        (torch.Size([5, 10]), torch.Size([5, 8]), 8)
+    """
+    builder = _builder(name)
+    owner = f"models.build({name!r})"
+    shape = sample_shape(owner, input_shape)
+    width = _checks.whole(owner, "output_dim", output_dim, low=1)
+    _check_options(owner, builder, options)
+    return builder(shape, width, **options)
+
+
+def _builder(name: str) -> Builder:
+    if not isinstance(name, str):
+        raise _checks.fail_type("models.build", "name", "the name of a model", repr(name))
+    library, colon, model = name.partition(":")
+    if colon and library in LIBRARIES and model:
+        return partial(LIBRARIES[library], model)
+    if name in PLAIN:
+        return PLAIN[name]
+    if name == "mlp" or name.startswith("mlp-"):
+        return partial(mlp.mlp, widths=mlp.parse_widths(name))
+    near = get_close_matches(name, names(), n=1)
+    remedy = f"Did you mean {near[0]!r}?" if near else "See labelspace.models.names()."
+    raise _checks.fail("models.build", "name", "the name of a model", repr(name), remedy)
+
+
+def _check_options(owner: str, builder: Builder, options: dict[str, Any]) -> None:
+    parameters = inspect.signature(builder).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return
+    fixed = builder.keywords if isinstance(builder, partial) else {}
+    known = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY and one.name not in fixed]
+    for option in options:
+        if not known:
+            raise _checks.fail(owner, "options", "left out: this model has none", f"{option!r}")
+        _checks.choice(owner, "option name", option, known)

@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+import torch
+
+from labelspace import data
+
+X = np.random.default_rng(0).normal(size=(40, 3))
+Y = np.tile([0, 1], 20)
+
+
+def test_an_npz_file_of_one_part(tmp_path):
+    np.savez(tmp_path / "a.npz", x=X, y=Y, names=np.array(["no", "yes"]), groups=np.repeat(np.arange(10), 4))
+    dataset = data.load(tmp_path / "a.npz")
+    assert dataset.kind == "features"
+    assert dataset.names == ("no", "yes")
+    assert dataset.train.groups is not None
+    assert dataset.train.x.dtype == torch.float32
+
+
+def test_an_npz_file_of_given_parts(tmp_path):
+    np.savez(tmp_path / "a.npz", x_train=X, y_train=Y, x_val=X[:4] + 1, y_val=Y[:4], x_test=X[:6] + 2, y_test=Y[:6])
+    assert data.load(tmp_path / "a.npz").source["counts"] == {"train": 40, "validation": 4, "test": 6}
+
+
+def test_embeddings_in_npy_files(tmp_path):
+    np.save(tmp_path / "embeddings.npy", X)
+    np.save(tmp_path / "labels.npy", np.array(["b", "a"])[Y])
+    dataset = data.load(tmp_path)
+    assert dataset.names == ("a", "b")
+    assert dataset.input_shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("shape", "wanted"), [((40, 5, 6), (1, 5, 6)), ((40, 5, 6, 3), (3, 5, 6)), ((40, 3, 5, 6), (3, 5, 6))]
+)
+def test_bytes_are_images(shape, wanted):
+    x = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
+    dataset = data.load((x, Y))
+    assert dataset.kind == "images"
+    assert dataset.input_shape == wanted
+
+
+def test_a_pair_of_tensors_or_lists():
+    first = data.load((torch.from_numpy(X), torch.from_numpy(Y)))
+    second = data.load((X.tolist(), Y.tolist()))
+    assert first.key == second.key
+    assert first.key != data.load((X, Y), seed=1).key
+    assert data.load((X, Y), groups=[f"g{i % 8}" for i in range(40)]).train.groups is not None
+
+
+def test_pickles_are_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", x=np.array([{"a": 1}, None], dtype=object), y=np.array([0, 1]))
+    with pytest.raises(ValueError, match="pickled data is refused"):
+        data.load(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        (np.where(np.arange(120).reshape(40, 3) == 7, np.nan, X), Y, r"1 NaN or infinite.*row 2, column 1"),
+        (X, Y[:-1], "one row per label"),
+        (X[:, 0], Y, "one row per label"),
+        (X, Y + 0.5, "measurements"),
+        (X, np.zeros(40, dtype=int), "at least two classes"),
+        (np.array([["a"]] * 40), Y, "numbers"),
+    ],
+)
+def test_bad_arrays_are_explained(x, y, message):
+    with pytest.raises(ValueError, match=message):
+        data.load((x, y))
+
+
+def test_arrays_of_other_names_are_explained(tmp_path):
+    np.savez(tmp_path / "a.npz", data=X, y=Y)
+    with pytest.raises(ValueError, match="Call the arrays x and y"):
+        data.load(tmp_path / "a.npz")
+    np.savez(tmp_path / "b.npz", x_train=X, y_train=Y)
+    with pytest.raises(ValueError, match="a held-out part"):
+        data.load(tmp_path / "b.npz")
+    (tmp_path / "c.npz").write_bytes(b"nothing")
+    with pytest.raises(ValueError, match="c.npz"):
+        data.load(tmp_path / "c.npz")

@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+
+from labelspace.data import labels
+
+
+@pytest.mark.parametrize(
+    ("values", "codes", "names"),
+    [
+        (["b", "a", "b"], [1, 0, 1], ("a", "b")),
+        (["10", "9"], [1, 0], ("9", "10")),
+        (["01", "1"], [0, 1], ("01", "1")),
+        ([3, 1, 3], [1, 0, 1], ("1", "3")),
+        ([1.0, 2.0], [0, 1], ("1", "2")),
+        (["1.0", "2.0"], [0, 1], ("1", "2")),
+        ([True, False], [1, 0], ("False", "True")),
+        (np.array([[5], [4]]), [1, 0], ("4", "5")),
+        (["NA", "None"], [0, 1], ("NA", "None")),
+    ],
+)
+def test_labels_of_any_spelling(values, codes, names):
+    found, classes = labels.encode(values)
+    assert found.tolist() == codes
+    assert found.dtype == np.int64
+    assert classes == names
+
+
+def test_declared_names_fix_the_order():
+    assert labels.encode(["low", "high"], ["low", "high"])[0].tolist() == [0, 1]
+    assert labels.encode([0, 1], ["low", "high"])[1] == ("low", "high")
+
+
+@pytest.mark.parametrize(
+    ("values", "names", "message"),
+    [
+        ([0.5, 1.0], None, "`y` of data.load must be class labels.*0.5.*measurements"),
+        (["0.5", "1"], None, "measurements"),
+        ([1.0, float("nan")], None, "1 missing \\(row 1\\)"),
+        (["a", ""], None, "1 missing"),
+        ([[1, 0], [0, 1]], None, "argmax"),
+        (["hihg"], ["low", "high"], "Did you mean 'high'"),
+        ([0, 2], ["low", "high"], "positions 0 to 1"),
+    ],
+)
+def test_bad_labels_are_explained(values, names, message):
+    with pytest.raises(ValueError, match=message):
+        labels.encode(values, names)
+
+
+def test_single_and_empty_classes_are_refused():
+    with pytest.raises(ValueError, match="at least two classes. Got only 'a'"):
+        labels.check_classes(np.array([0, 0]), ("a",))
+    with pytest.raises(ValueError, match="1 without any \\('c'\\)"):
+        labels.check_classes(np.array([0, 1]), ("a", "b", "c"))

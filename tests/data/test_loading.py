@@ -1,0 +1,90 @@
+import json
+import os
+
+import numpy as np
+import pytest
+import torch
+from torch.testing import assert_close
+
+from labelspace import data
+from labelspace.data import folders
+
+X = np.random.default_rng(0).normal(size=(60, 3))
+Y = np.repeat([0, 1, 2], [40, 19, 1])
+
+
+def test_names():
+    assert data.names() == ("digits", "mnist", "fashion-mnist", "cifar-10", "cifar-100", "tiny-imagenet", "imdb")
+
+
+def test_digits():
+    dataset = data.load("digits")
+    assert dataset.input_shape == (1, 8, 8)
+    assert sum(len(part) for part in dataset.parts.values()) == 1797
+    assert dataset.train.y.dtype == torch.int64
+    assert dataset.key == data.load("digits").key
+    json.dumps(dataset.source)
+
+
+def test_a_missing_dataset_says_where_it_was_looked_for(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match=f"looked for {tmp_path}/mnist.*Put the four IDX files.*data_dir="):
+        data.load("mnist", data_dir=tmp_path)
+    monkeypatch.setenv("LABELSPACE_DATA", str(tmp_path / "elsewhere"))
+    with pytest.raises(ValueError, match="elsewhere/imdb.*train.csv.gz"):
+        data.load("imdb")
+
+
+def test_bad_names_and_options():
+    with pytest.raises(ValueError, match="Did you mean 'mnist'"):
+        data.load("mnits")
+    with pytest.raises(ValueError, match="`sed` of data.load.*Did you mean 'seed'"):
+        data.load("digits", sed=1)
+    with pytest.raises(TypeError, match="a name, a path or a pair"):
+        data.load(3)
+    with pytest.raises(ValueError, match="leaves training samples"):
+        data.load("digits", validation=0.5, test=0.5)
+    with pytest.raises(ValueError, match="`test`"):
+        data.load("digits", test=1.5)
+
+
+def test_a_file_of_another_kind(tmp_path):
+    (tmp_path / "a.pkl").write_bytes(b"")
+    with pytest.raises(ValueError, match="a file of a known kind"):
+        data.load(tmp_path / "a.pkl")
+
+
+def test_a_class_of_one_sample_stays_in_training():
+    dataset = data.load((X, Y))
+    assert 2 in dataset.train.y.tolist()
+    assert dataset.source["split"]["kept whole in training (one sample)"] == ["2"]
+
+
+def test_statistics_are_of_the_training_part():
+    dataset = data.load((X, Y))
+    assert_close(dataset.normalise.mean, dataset.train.x.mean(0))
+
+
+def test_limit_caps_training_only():
+    dataset = data.load("digits")
+    small = dataset.limit(50, seed=1)
+    assert len(small.train) == 50
+    assert set(small.train.y.tolist()) == set(range(10))
+    assert small.test is dataset.test
+    assert small.key not in (dataset.key, dataset.limit(50, seed=2).key)
+    assert small.key == dataset.limit(50, seed=1).key
+    assert small.source["counts"]["train"] == 50
+    assert dataset.limit(10**6) is dataset
+    with pytest.raises(ValueError, match="`count` of Dataset.limit must be a whole number of at least 10"):
+        dataset.limit(5)
+
+
+def test_folders_of_this_machine(tmp_path, monkeypatch):
+    assert folders.cache_folder() == tmp_path / "cache"
+    assert folders.data_folder() == tmp_path / "cache" / "data"
+    monkeypatch.delenv("LABELSPACE_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "x"))
+    if os.name == "posix":
+        monkeypatch.setattr("sys.platform", "linux")
+        assert folders.cache_folder() == tmp_path / "x" / "labelspace"
+        monkeypatch.setattr("sys.platform", "darwin")
+        assert folders.cache_folder().parts[-2:] == ("Caches", "labelspace")

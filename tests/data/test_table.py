@@ -1,0 +1,160 @@
+import csv
+import gzip
+import io
+import sys
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from labelspace import data
+
+ROWS = [[str(i), f"{i / 7:.3f}", "red" if i % 3 else "blue", f"p{i // 4}", "yes" if i % 2 else "no"] for i in range(40)]
+HEADER = ["id", "size", "colour", "patient", "sick"]
+
+
+def write(path, rows, header=HEADER):
+    buffer = io.StringIO(newline="")
+    csv.writer(buffer).writerows([header, *rows])
+    content = buffer.getvalue().encode()
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return path
+
+
+def test_numbers_and_categories(tmp_path):
+    dataset = data.load(write(tmp_path / "t.csv", ROWS), ignore=["id", "patient"])
+    assert dataset.kind == "table"
+    assert dataset.names == ("no", "yes")
+    assert dataset.source["columns"] == ["size", "colour=blue", "colour=red"]
+    assert dataset.train.x.dtype == torch.float32
+    assert_close(dataset.normalise(dataset.train.x).mean(0), torch.zeros(3), atol=1e-5, rtol=0)
+    packed = data.load(write(tmp_path / "t.csv.gz", ROWS), ignore=["id", "patient"])
+    assert packed.key == dataset.key
+    as_category = data.load(tmp_path / "t.csv", ignore=["patient", "colour", "size"], categorical=["id"])
+    assert len(as_category.source["columns"]) == len(as_category.train)
+    assert as_category.source["unseen categories (all zeros)"] == {"id": 12}
+
+
+def test_columns_that_are_labels_by_name(tmp_path):
+    path = write(tmp_path / "t.csv", [[i % 2, i] for i in range(20)], ["Class", "value"])
+    assert data.load(path).source["options"]["label"] == "Class"
+    with pytest.raises(ValueError, match="`label` of data.load must be names.*Did you mean 'Class'"):
+        data.load(path, label="Clas")
+
+
+def test_groups_stay_together(tmp_path):
+    dataset = data.load(write(tmp_path / "t.csv", ROWS), group_by="patient", ignore=["id"])
+    sides = [set(part.groups.tolist()) for part in dataset.parts.values() if part.groups is not None]
+    assert sum(len(side) for side in sides) == 10
+    assert all(len(side) >= 1 for side in sides)
+    assert "patient" not in " ".join(dataset.source["columns"])
+
+
+def test_missing_values_need_a_rule(tmp_path):
+    rows = [list(row) for row in ROWS]
+    rows[3][1] = rows[4][1] = "NA"
+    rows[5][2] = ""
+    path = write(tmp_path / "t.csv", rows)
+    with pytest.raises(ValueError, match=r"`missing`.*2 in 'size', 1 in 'colour' \(of 40 rows\).*missing='median'"):
+        data.load(path, ignore=["id", "patient"])
+    filled = data.load(path, ignore=["id", "patient"], missing="median")
+    assert filled.source["missing"] == {"size": 2, "colour": 1}
+    assert torch.isfinite(filled.train.x).all()
+    dropped = data.load(path, ignore=["id", "patient"], missing="drop")
+    assert sum(dropped.source["counts"].values()) == 37
+    assert dropped.source["dropped rows"] == 3
+
+
+def test_the_median_is_of_the_training_part(tmp_path):
+    train = write(
+        tmp_path / "train.csv", [[value, i % 2] for i, value in enumerate([1, 2, 3, 4, 5, 6, 7, 8])], ["v", "y"]
+    )
+    write(tmp_path / "validation.csv", [[1000, 0], [1001, 1]], ["v", "y"])
+    write(tmp_path / "test.csv", [["", 0], [2000, 1]], ["v", "y"])
+    dataset = data.load(train.parent, missing="median")
+    assert dataset.test.x.flatten().tolist() == [4.5, 2000]
+
+
+def test_missing_labels_are_never_made_up(tmp_path):
+    rows = [[i, "" if i == 3 else i % 2] for i in range(20)]
+    path = write(tmp_path / "t.csv", rows, ["v", "y"])
+    with pytest.raises(ValueError, match="1 in 'y'.*not made up"):
+        data.load(path, missing="median")
+    assert sum(data.load(path, missing="drop").source["counts"].values()) == 19
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a,y\n1,0\ninf,1\n2,0\n3,1\n", "1 NaN or infinite values in 1 rows \\(first: row 1, column 'a'\\)"),
+        ("a,y\n1,0\n2\n", "1 cells where the header has 2, at line 3"),
+        ("a,a,y\n1,2,0\n", "columns have different names"),
+        ("a,y\n", "a table with rows"),
+        ("", "columns have different names"),
+        ("y\n1\n", "columns have different names"),
+        ("a,y\n1,0.5\n2,1.5\n", "measurements"),
+        ("a,y\n1,0\n2,0\n", "at least two classes"),
+        ('a,y\n"1,0\n', "line"),
+    ],
+)
+def test_bad_tables_are_explained(tmp_path, content, message):
+    path = tmp_path / "t.csv"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=message):
+        data.load(path)
+
+
+def test_text_of_another_encoding_is_named(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"a,y\n\xff,1\n")
+    with pytest.raises(ValueError, match="not UTF-8"):
+        data.load(tmp_path / "t.csv")
+
+
+def test_free_text_is_not_taken_for_a_category(tmp_path):
+    path = write(tmp_path / "t.csv", [[f"review number {i}", i, i % 2] for i in range(150)], ["review", "n", "y"])
+    with pytest.raises(ValueError, match="'review' with 150 different texts.*text='review'"):
+        data.load(path)
+    assert data.load(path, text="review").kind == "text"
+
+
+def test_a_class_that_is_only_in_the_test_part(tmp_path):
+    write(tmp_path / "train.csv", [[i, i % 2] for i in range(10)], ["v", "y"])
+    write(tmp_path / "test.csv", [[i + 20, i % 3] for i in range(10)], ["v", "y"])
+    with pytest.raises(ValueError, match="classes with training samples. Got 1 without any \\('2'\\)"):
+        data.load(tmp_path)
+
+
+def test_same_rows_in_train_and_test_are_warned_of(tmp_path):
+    write(tmp_path / "train.csv", [[i, i % 2] for i in range(20)], ["v", "y"])
+    write(tmp_path / "test.csv", [[i + 17, i % 2] for i in range(10)], ["v", "y"])
+    with pytest.warns(UserWarning, match="3 of the 10 test samples have the same content"):
+        data.load(tmp_path)
+
+
+def test_groups_in_train_and_test_are_warned_of(tmp_path):
+    write(tmp_path / "train.csv", [[i, f"p{i % 9}", i % 2] for i in range(36)], ["v", "who", "y"])
+    write(tmp_path / "test.csv", [[i + 50, f"p{i}", i % 2] for i in range(10)], ["v", "who", "y"])
+    with pytest.warns(UserWarning, match="9 groups of the test part"):
+        data.load(tmp_path, group_by="who")
+
+
+def test_a_parquet_file(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    columns = {"v": [float(i) for i in range(20)], "y": [i % 2 for i in range(20)]}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
+    assert data.load(tmp_path / "t.parquet").names == ("0", "1")
+
+
+def test_parquet_without_its_package_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    (tmp_path / "t.parquet").write_bytes(b"PAR1")
+    with pytest.raises(ValueError, match=r"labelspace\[parquet\]"):
+        data.load(tmp_path / "t.parquet")
+
+
+def test_a_damaged_parquet_file_is_named(tmp_path):
+    pytest.importorskip("pyarrow")
+    (tmp_path / "t.parquet").write_bytes(b"PAR1")
+    with pytest.raises(ValueError, match="a readable t.parquet"):
+        data.load(tmp_path / "t.parquet")

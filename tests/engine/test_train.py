@@ -1,0 +1,155 @@
+"""train(): determinism, folders, bad input, and every method on digits."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from labelspace import LabelSpace, data, methods, ordinal
+from labelspace.engine.config import Config, make_config
+from labelspace.engine.loop import TrainingError
+from labelspace.engine.optimise import learning_rate
+from labelspace.engine.run import Run, train
+
+SHORT: dict[str, Any] = {"model": "mlp-16", "epochs": 2, "limit": 200, "batch_size": 64}
+
+
+def same_weights(left: Run, right: Run) -> bool:
+    return all(torch.equal(left.weights[name], right.weights[name]) for name in left.weights)
+
+
+@pytest.mark.parametrize("method", [name for name in methods() if name != "kd"])
+def test_every_method_trains_and_comes_back_from_disk(method: str, tmp_path: Path) -> None:
+    space = "ordinal" if method in ("semantic", "mixed", "static") else None
+    run = train("digits", method=method, space=space, out=tmp_path, **SHORT)
+    loaded = Run.load(run.folder)
+    assert loaded.result == run.result
+    assert loaded.space.names == tuple(str(digit) for digit in range(10))
+    digits = data.load("digits")
+    torch.testing.assert_close(loaded.predict(digits.test.x), run.scores["test_scores"].argmax(dim=1))
+    assert len(run.epochs) == 2
+
+
+def test_the_same_configuration_gives_the_same_bits_and_another_seed_does_not() -> None:
+    one, two = (train("digits", method="lls", augment=["mixup:0.2"], **SHORT) for _ in range(2))
+    other = train("digits", method="lls", augment=["mixup:0.2"], seed=1, **SHORT)
+    assert same_weights(one, two)
+    assert one.epochs == two.epochs
+    assert not same_weights(one, other)
+    assert one.config.key() == other.config.key()
+
+
+def test_streams_do_not_shift_each_other() -> None:
+    """Switching augmentation on must leave the start and the order of samples alone."""
+    plain = train("digits", **{**SHORT, "epochs": 1})
+    mixed = train("digits", **{**SHORT, "epochs": 1}, augment=["mixup:1e-9"])
+    torch.testing.assert_close(plain.scores["test_scores"], mixed.scores["test_scores"], rtol=1e-3, atol=1e-3)
+
+
+def test_a_finished_run_is_read_not_computed(tmp_path: Path) -> None:
+    first = train("digits", out=tmp_path, **SHORT)
+    events: list[str] = []
+    second = train("digits", out=tmp_path, report=lambda event, _: events.append(event), **SHORT)
+    assert not events
+    assert same_weights(first, second)
+    assert not list(first.folder.glob("checkpoint*"))
+
+
+def test_a_teacher_is_a_run(tmp_path: Path) -> None:
+    options = {**SHORT, "model": "linear", "learning_rate": 0.01}
+    teacher = train("digits", out=tmp_path, **options)
+    student = train("digits", method="kd", teacher=str(teacher.folder), **{**options, "epochs": 60})
+    agreed = student.scores["test_scores"].argmax(1) == teacher.scores["test_scores"].argmax(1)
+    assert teacher.result["test"]["accuracy"] < 0.9 < agreed.float().mean(), "it learns the teacher's answers"
+    with pytest.raises(ValueError, match="`teacher` of train must be given for kd"):
+        train("digits", method="kd", **SHORT)
+
+
+def test_spaces_by_name_by_file_and_as_objects(tmp_path: Path) -> None:
+    names = tuple(str(digit) for digit in range(10))
+    by_name = train("digits", method="semantic", space="ordinal", smoothing=0.4, **SHORT)
+    by_object = train("digits", method="semantic", space=ordinal(names), smoothing=0.4, **SHORT)
+    file = ordinal(names[::-1]).save(tmp_path / "reversed.safetensors")
+    by_file = train("digits", method="semantic", space=str(file), smoothing=0.4, **SHORT)
+    assert same_weights(by_name, by_object)
+    torch.testing.assert_close(by_file.space.matrix, by_name.space.matrix)
+    assert train("digits", method="mixed", space="lda", **SHORT).space.kind == "relations"
+
+
+def test_early_stopping_returns_the_best_epoch() -> None:
+    run = train("digits", **{**SHORT, "epochs": 60}, patience=2, learning_rate=0.1)
+    losses = [line["validation_nll"] for line in run.epochs]
+    assert len(losses) < 60
+    assert run.result["validation"]["nll"] == pytest.approx(min(losses))
+    assert losses.index(min(losses)) == len(losses) - 3
+
+
+@pytest.mark.parametrize("precision", ["float64", "bfloat16"])
+def test_precisions(precision: str) -> None:
+    run = train("digits", method="lls", precision=precision, learning_rate=0.01, **{**SHORT, "epochs": 10})
+    assert run.result["test"]["accuracy"] > 0.5
+    assert run.weights["model.head.weight"].dtype == (torch.float64 if precision == "float64" else torch.float32)
+
+
+def test_schedules() -> None:
+    step = Config(schedule="step", milestones=(2, 4), gamma=0.2, learning_rate=1.0, warmup_epochs=2)
+    expected = [0.5, 1.0, 0.2, 0.2, 0.04]
+    assert [learning_rate(step, epoch) for epoch in range(5)] == pytest.approx(expected)
+
+
+def test_label_noise_reaches_training_labels_only() -> None:
+    clean = data.load("digits")
+    run = train(clean, label_noise="symmetric:0.3", **{**SHORT, "epochs": 1})
+    torch.testing.assert_close(run.scores["test_y"], clean.test.y)
+
+
+def test_a_loss_that_is_not_a_number_stops_and_keeps_the_last_good_checkpoint(tmp_path: Path) -> None:
+    options = {**SHORT, "epochs": 50, "optimiser": "sgd", "learning_rate": 1e30}
+    with pytest.raises(
+        TrainingError, match=r"The loss became (nan|inf).*method 'onehot', epoch \d+, learning rate 1e\+30"
+    ):
+        train("digits", out=tmp_path, checkpoint_seconds=0.0, **options)
+    assert list(tmp_path.glob("*/checkpoint.pt"))
+    assert not list(tmp_path.glob("*/result.json"))
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"method": "semantik"}, "Did you mean 'semantic'"),
+        ({"learning_rat": 1.0}, "Did you mean 'learning_rate'"),
+        ({"epochs": 0}, "`epochs` of train must be greater than or equal to 1. Got 0"),
+        ({"method": "semantic"}, "must be a LabelSpace"),
+        ({"optimiser": "lion"}, "`optimiser` of train must be"),
+        ({"space": "ordnal", "method": "semantic"}, "`space` of named must be one of"),
+        ({"method": "onehot", "smoothing": 0.1}, "option name"),
+        ({"model": "mlp-x"}, "mlp-"),
+        ({"augment": ["mixupp"]}, "mixup"),
+    ],
+)
+def test_bad_input(options: dict[str, Any], text: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=text):
+        train("digits", **{**SHORT, **options})
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_folder(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(ValueError, match="`out` of train must be a folder that can be written to"):
+        train("digits", out=tmp_path, **SHORT)
+
+
+def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="`out` of train must be a folder that can be written to"):
+        train("digits", out=tmp_path / "file", **SHORT)
+
+
+def test_config_keys() -> None:
+    one = make_config(data="digits", seed=1)
+    assert one.key() == make_config(data="digits", seed=2).key()
+    assert one.key() != make_config(data="digits", threads=2).key()
+    assert one.key() != make_config(data="digits", path="vectorised").key()
+    assert isinstance(LabelSpace, type)
