@@ -1,6 +1,6 @@
 """One epoch of training: the engine's loop against a bare hand-written one and against the same through a DataLoader.
 
-All three train the same network on the same tensors, one after the other in each round; the ratio is of the best rounds.
+All three train the same network on the same tensors, one after the other in each round; the best rounds count.
 Run: python benchmarks/loop.py [--data fashion-mnist] [--model cnn-6-layer-2] [--rounds 3]
 """
 

@@ -3,6 +3,9 @@
 Build a label space from what you know, or learn it while training; see it, reuse it, and find out whether it helped.
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from labelspace._checks import LabelFileError
 from labelspace.criteria.base import Criterion
 from labelspace.criteria.disturb import DisturbLabel
@@ -22,7 +25,6 @@ from labelspace.criteria.static import StaticLabels
 from labelspace.criteria.tfkd import VirtualTeacher
 from labelspace.criteria.uniform import UniformSmoothing
 from labelspace.criteria.zipf import ZipfSmoothing
-from labelspace.engine.run import Run, train
 from labelspace.learner import Learner
 from labelspace.sources.confusion import confusion
 from labelspace.sources.cost import cost
@@ -36,7 +38,14 @@ from labelspace.sources.uniform import uniform
 from labelspace.sources.wordnet import wordnet
 from labelspace.space import LabelSpace
 
+if TYPE_CHECKING:
+    from labelspace import data, models
+    from labelspace.engine.run import Run, train
+
 __version__ = "0.1.0"
+
+# what needs more than torch is imported when it is asked for: a criterion in somebody's loop must cost nothing else
+_LATER = {"train": "labelspace.engine.run", "Run": "labelspace.engine.run", "data": "", "models": ""}
 
 __all__ = [
     "AdaptiveLabels",
@@ -63,11 +72,13 @@ __all__ = [
     "confusion",
     "cost",
     "criterion_class",
+    "data",
     "groups",
     "infogain_loss",
     "lda",
     "make_criterion",
     "methods",
+    "models",
     "ordinal",
     "permuted",
     "random_like",
@@ -77,3 +88,11 @@ __all__ = [
     "uniform",
     "wordnet",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what was asked for."""
+    if name not in _LATER:
+        raise AttributeError(f"module 'labelspace' has no attribute {name!r}")
+    module = _LATER[name]
+    return getattr(importlib.import_module(module), name) if module else importlib.import_module(f"labelspace.{name}")
