@@ -3,13 +3,17 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench clean
+.PHONY: demo test test-slow check bench clean
 
 demo: $(VENV)/ready
 	$(BIN)/python examples/digits.py
 
 test: check
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+
+# kills, whole-contract runs and large real data: CI runs these too
+test-slow: $(VENV)/ready
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m slow
 
 check: $(VENV)/ready
 	$(BIN)/ruff format --check

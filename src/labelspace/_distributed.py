@@ -3,11 +3,26 @@
 Every function is the identity (or 0, or 1) where no process group with more than one rank is running.
 """
 
+import os
 from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+
+
+def join() -> bool:
+    """Join the process group that torchrun describes, if there is one; return whether this call did."""
+    if int(os.environ.get("WORLD_SIZE", "1")) < 2 or not dist.is_available() or dist.is_initialized():
+        return False
+    dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    return True
+
+
+def leave() -> None:
+    """Leave the process group."""
+    if dist.is_available() and dist.is_initialized():
+        dist.destroy_process_group()
 
 
 def world_size() -> int:

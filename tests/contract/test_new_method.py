@@ -11,6 +11,7 @@ import pytest
 
 import labelspace
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = """
 import numpy as np

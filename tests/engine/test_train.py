@@ -153,3 +153,46 @@ def test_config_keys() -> None:
     assert one.key() != make_config(data="digits", threads=2).key()
     assert one.key() != make_config(data="digits", path="vectorised").key()
     assert isinstance(LabelSpace, type)
+
+
+def interrupted(tmp_path: Path, after: int, **options: Any) -> Path:
+    """Train until an epoch's report and stop as Ctrl-C would; return the run's folder."""
+
+    def stop(event: str, numbers: dict[str, Any]) -> None:
+        if event == "epoch" and numbers["epoch"] == after:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train("digits", out=tmp_path, checkpoint_seconds=0.0, report=stop, **options)
+    return next(tmp_path.glob("onehot-*"))
+
+
+def test_a_damaged_checkpoint_falls_back_and_the_run_ends_the_same(tmp_path: Path) -> None:
+    options = {**SHORT, "epochs": 4}
+    folder = interrupted(tmp_path / "broken", 1, **options)
+    (folder / "checkpoint.pt").write_bytes(b"nonsense")
+    with pytest.warns(UserWarning, match="is damaged; going on from the one before it"):
+        resumed = train("digits", out=tmp_path / "broken", **options)
+    assert same_weights(resumed, train("digits", **options))
+
+
+def test_a_full_disk_stops_with_a_clear_message_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {**SHORT, "epochs": 4}
+    interrupted(tmp_path, 1, **options)
+    writes: list[int] = []
+
+    def filling(handle: int) -> None:
+        writes.append(handle)
+        if len(writes) > 3:
+            raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", filling)
+        with pytest.raises(OSError, match="The disk is full at .* Nothing is lost"):
+            train("digits", out=tmp_path, checkpoint_seconds=0.0, **options)
+    events: list[str] = []
+    resumed = train("digits", out=tmp_path, report=lambda event, _: events.append(event), **options)
+    assert "resumed" in events
+    assert same_weights(resumed, train("digits", **options))

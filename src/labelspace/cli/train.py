@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from labelspace import _distributed
 from labelspace.cli.screen import TrainingBar, bad_input_exits, console
 
 EXAMPLE = "Example: labelspace train digits --method semantic --space ordinal --smoothing 0.3 --epochs 20"
@@ -21,6 +22,9 @@ def train(
         str | None, typer.Option(help="Label space: ordinal, uniform, wordnet, text, lda or a label file.")
     ] = None,
     model: Annotated[str, typer.Option(help="A model's name, or auto.")] = "auto",
+    backbone: Annotated[
+        str | None, typer.Option(help="Train on features of a frozen network: efficientnet-lite0 or minilm.")
+    ] = None,
     epochs: Annotated[int, typer.Option(help="Passes over the training data.")] = 20,
     seed: Annotated[int, typer.Option(help="Start, order and augmentation follow from it.")] = 0,
     smoothing: Annotated[float | None, typer.Option(help="Strength of methods that smooth.")] = None,
@@ -40,12 +44,16 @@ def train(
     out: Annotated[Path, typer.Option(help="Folder that holds runs; the same command resumes there.")] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Train one model with one method; killed and started again, it goes on where it was."""
+    """Train one model with one method; killed and started again, it goes on where it was.
+
+    One large model on several processes: torchrun --nproc-per-node 2 -m labelspace train …
+    """
     from labelspace.engine.run import train as train_run
 
     options: dict[str, Any] = {
         "method": method,
         "model": model,
+        "backbone": backbone,
         "epochs": epochs,
         "seed": seed,
         "limit": limit,
@@ -61,8 +69,14 @@ def train(
         "teacher": teacher,
         "data_options": {} if data_dir is None else {"data_dir": data_dir},
     }
-    with TrainingBar(f"{method} on {data}", tensorboard=out / "tensorboard" if tensorboard else None) as bar:
+    joined = _distributed.join()  # under torchrun every rank comes here
+    first = _distributed.rank() == 0
+    with TrainingBar(f"{method} on {data}", tensorboard=out / "tensorboard" if tensorboard and first else None) as bar:
         run = train_run(data, space=space, smoothing=smoothing, out=out, report=bar.report, **options)
+    if joined:
+        _distributed.leave()
+    if not first:
+        return
     if as_json:
         print(json.dumps({"folder": str(run.folder), **run.result}, indent=2))
         return

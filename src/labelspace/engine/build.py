@@ -11,6 +11,7 @@ from labelspace import _checks, data, models
 from labelspace.criteria import Criterion, criterion_class, make_criterion
 from labelspace.data.dataset import Dataset
 from labelspace.engine.config import Config
+from labelspace.engine.features import extract
 from labelspace.engine.noise import label_noise
 from labelspace.engine.seeds import generator, stream_seed
 from labelspace.learner import Learner
@@ -57,6 +58,8 @@ def prepare(config: Config, dataset: Dataset | None = None, space: LabelSpace | 
     dataset = data.load(config.data, **config.data_options) if dataset is None else dataset
     if config.limit is not None:
         dataset = dataset.limit(config.limit)
+    if config.backbone is not None:
+        dataset = extract(dataset, models.backbone(config.backbone))
     if space is None and config.space is not None:
         space = named(config.space, dataset.names, dataset.normalise(dataset.train.x), dataset.train.y)
     if space is not None and space.names != dataset.names:

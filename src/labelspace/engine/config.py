@@ -32,6 +32,7 @@ class Config(BaseModel):
     space_key: str = Field("", description="digest of the label space; filled in when it is built")
     model: str = Field("auto", description="a model's name, or auto")
     model_options: dict[str, Any] = Field(default_factory=dict, description="options of the model")
+    backbone: str | None = Field(None, description="frozen network whose features are trained on")
     teacher: str | None = Field(None, description="folder of a finished run whose model teaches (kd)")
     epochs: int = Field(20, ge=1)
     batch_size: int = Field(128, ge=1)
