@@ -36,6 +36,12 @@ def test_trains_and_resumes(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("lls-*"))) == 1
 
 
+def test_options_of_the_method(tmp_path: Path) -> None:
+    text = run("train", "digits", "--method", "lwal", "--option", "repel=0.1", "--json", "--out", str(tmp_path), *SHORT)
+    config = json.loads((Path(json.loads(text)["folder"]) / "config.json").read_text())
+    assert config["method_options"] == {"repel": 0.1}
+
+
 def test_tensorboard(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     run("train", "digits", "--tensorboard", "--out", str(tmp_path), *SHORT)
@@ -49,6 +55,7 @@ def test_tensorboard(tmp_path: Path) -> None:
         (["train", "digits", "--method", "semantik"], "Did you mean 'semantic'"),
         (["train", "digits", "--method", "semantic"], "must be a LabelSpace"),
         (["train", "digits", "--epochs", "0"], "`epochs` of train"),
+        (["train", "digits", "--option", "repel"], "`option` of train must be NAME=VALUE"),
         (["train", "digits", "--model", "resnet-32"], "resnet32"),
     ],
 )

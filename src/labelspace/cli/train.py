@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from labelspace import _distributed
+from labelspace import _checks, _distributed
 from labelspace.cli.screen import TrainingBar, bad_input_exits, console
 
 EXAMPLE = "Example: labelspace train digits --method semantic --space ordinal --smoothing 0.3 --epochs 20"
@@ -28,6 +28,9 @@ def train(
     epochs: Annotated[int, typer.Option(help="Passes over the training data.")] = 20,
     seed: Annotated[int, typer.Option(help="Start, order and augmentation follow from it.")] = 0,
     smoothing: Annotated[float | None, typer.Option(help="Strength of methods that smooth.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="An option of the method, such as repel=10; repeatable.")
+    ] = None,
     limit: Annotated[int | None, typer.Option(help="Cap on training samples.")] = None,
     batch_size: Annotated[int, typer.Option(help="Samples per step.")] = 128,
     learning_rate: Annotated[float, typer.Option(help="Of the optimiser.")] = 1e-3,
@@ -52,6 +55,7 @@ def train(
 
     options: dict[str, Any] = {
         "method": method,
+        "method_options": parsed_options(option or []),
         "model": model,
         "backbone": backbone,
         "epochs": epochs,
@@ -85,6 +89,25 @@ def train(
         numbers = run.result[part]
         console.print(f"{part:<11} accuracy {numbers['accuracy']:.4f}   nll {numbers['nll']:.4f}")
     console.print(f"folder      {run.folder}", soft_wrap=True)
+
+
+def parsed_options(texts: list[str]) -> dict[str, Any]:
+    """Read ``name=value`` texts; values are JSON, and text where they are not.
+
+    Example:
+        >>> parsed_options(["repel=10", "grad=detached", "both=true"])
+        {'repel': 10, 'grad': 'detached', 'both': True}
+    """
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise _checks.fail("train", "option", "NAME=VALUE", repr(text), "For example --option repel=10.")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
 
 
 train.__doc__ = f"{train.__doc__}\n\n{EXAMPLE}"
