@@ -75,3 +75,13 @@ def test_the_environment_names_nobody() -> None:
     text = json.dumps(environment())
     assert set(environment()) == {"python", "torch", "system", "machine", "cores"}
     assert "/" not in text
+
+
+def test_a_damaged_index_or_run_does_not_stop_the_rest(tmp_path: Path) -> None:
+    for seed in range(3):
+        finished(tmp_path, seed)
+    (tmp_path / "onehot-key-seed1" / "result.json").write_text("")
+    (tmp_path / "index.sqlite").write_bytes(b"this is not a database, and long enough to be looked at" * 40)
+    with pytest.warns(UserWarning, match="is damaged"):
+        index = Index(tmp_path)
+    assert [row["seed"] for row in index.rows()] == [0, 2]

@@ -39,13 +39,14 @@ from labelspace.sources.wordnet import wordnet
 from labelspace.space import LabelSpace
 
 if TYPE_CHECKING:
-    from labelspace import data, models
+    from labelspace import analysis, data, decide, metrics, models
     from labelspace.engine.run import Run, train
 
 __version__ = "0.1.0"
 
 # what needs more than torch is imported when it is asked for: a criterion in somebody's loop must cost nothing else
-_LATER = {"train": "labelspace.engine.run", "Run": "labelspace.engine.run", "data": "", "models": ""}
+_LATER = {"train": "labelspace.engine.run", "Run": "labelspace.engine.run"}
+_LATER |= dict.fromkeys(("analysis", "data", "decide", "metrics", "models"), "")
 
 __all__ = [
     "AdaptiveLabels",
@@ -69,15 +70,18 @@ __all__ = [
     "UniformSmoothing",
     "VirtualTeacher",
     "ZipfSmoothing",
+    "analysis",
     "confusion",
     "cost",
     "criterion_class",
     "data",
+    "decide",
     "groups",
     "infogain_loss",
     "lda",
     "make_criterion",
     "methods",
+    "metrics",
     "models",
     "ordinal",
     "permuted",

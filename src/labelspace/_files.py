@@ -24,7 +24,9 @@ def write_bytes(path: Path, content: bytes) -> Path:
 
 def write_json(path: Path, content: Any) -> Path:
     """Write JSON that a person can read and a program can compare."""
-    return write_bytes(path, (json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode())
+    return write_bytes(
+        path, (json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    )
 
 
 def read_json(path: Path) -> Any:

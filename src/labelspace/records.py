@@ -5,22 +5,34 @@ A run's folder holds ``config.json``, ``environment.json``, ``checkpoint.pt`` wh
 and, written last, ``result.json``.
 """
 
+import hashlib
 import json
 import os
 import platform
 import sqlite3
+import warnings
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load as from_bytes
 from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from labelspace import _checks, _files
 from labelspace.space import LabelSpace
+
+try:
+    import fcntl
+except ImportError:  # not on Windows, where nothing keeps two processes from one run
+    fcntl = None  # type: ignore[assignment]
+
+NAME = "index.sqlite"
+INSERT = "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)"
+FILES = ("epochs.jsonl", "model.safetensors", "scores.safetensors", "label_space.safetensors", "preprocessing.json")
 
 
 class RunFolder:
@@ -36,8 +48,25 @@ class RunFolder:
 
     @property
     def finished(self) -> bool:
-        """Whether the run is complete: its result is the last file written."""
-        return (self.path / "result.json").is_file()
+        """Whether the run is complete and sound: its result, written last, names the digests of the other files."""
+        if not (self.path / "result.json").is_file():
+            return False
+        try:
+            files = _files.read_json(self.path / "result.json")["files"]
+            damaged = [name for name, digest in files.items() if _digest(self.path / name) != digest]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            damaged = ["result.json"]
+        if damaged:
+            warnings.warn(f"{self.path / damaged[0]} is damaged; the run is computed again.", stacklevel=3)
+        return not damaged
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Wait until no other process works on this run; the lock goes with the process that holds it."""
+        with (self.path / ".lock").open("a") as file:
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_EX)
+            yield
 
     def create(self, config: dict[str, Any]) -> None:
         """Make the folder, see that it can be written to, and say what runs in it."""
@@ -66,14 +95,20 @@ class RunFolder:
         result: dict[str, Any],
     ) -> None:
         """Write everything a finished run leaves, the result last, then drop the checkpoints."""
+        _files.write_json(self.path / "environment.json", environment())
         self.write_epochs(epochs)
         _files.write_bytes(self.path / "model.safetensors", to_bytes(weights))
         _files.write_bytes(self.path / "scores.safetensors", to_bytes(scores))
         space.save(self.path / "label_space.safetensors")
         _files.write_json(self.path / "preprocessing.json", preprocessing)
-        _files.write_json(self.path / "result.json", result)
-        for stale in self.path.glob("checkpoint*.pt"):
-            stale.unlink()
+        files = {name: _digest(self.path / name) for name in FILES}
+        _files.write_json(self.path / "result.json", {**result, "files": files})
+        self._sweep("checkpoint*.pt", ".*.part")
+
+    def _sweep(self, *patterns: str) -> None:
+        for pattern in patterns:
+            for stale in self.path.glob(pattern):
+                stale.unlink(missing_ok=True)
 
     def config(self) -> dict[str, Any]:
         """Return the configuration."""
@@ -81,7 +116,7 @@ class RunFolder:
 
     def result(self) -> dict[str, Any]:
         """Return the result of a finished run."""
-        return self._json("result.json")
+        return {name: value for name, value in self._json("result.json").items() if name != "files"}
 
     def preprocessing(self) -> dict[str, Any]:
         """Return what a batch goes through before the model."""
@@ -94,15 +129,22 @@ class RunFolder:
 
     def weights(self) -> dict[str, Tensor]:
         """Return the weights of model and criterion."""
-        return from_bytes((self.path / "model.safetensors").read_bytes())
+        return self._tensors("model.safetensors")
 
     def scores(self) -> dict[str, Tensor]:
         """Return ``validation_scores``, ``validation_y``, ``test_scores`` and ``test_y``."""
-        return from_bytes((self.path / "scores.safetensors").read_bytes())
+        return self._tensors("scores.safetensors")
 
     def label_space(self) -> LabelSpace:
         """Return what the run used or learned."""
         return LabelSpace.load(self.path / "label_space.safetensors")
+
+    def _tensors(self, name: str) -> dict[str, Tensor]:
+        try:
+            return from_bytes((self.path / name).read_bytes())
+        except (OSError, SafetensorError) as error:
+            remedy = "The command that made the run computes it again."
+            raise _checks.fail("Run.load", "folder", f"a run with a sound {name}", str(error), remedy) from error
 
     def _json(self, name: str) -> dict[str, Any]:
         path = self.path / name
@@ -122,9 +164,21 @@ class Index:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        """Make the table if it is not there."""
+        """Make the table if it is not there; an index that cannot be read is made again from the folders."""
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self._make_table()
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise
+            warnings.warn(f"{self.folder / NAME} is damaged; it is made again from the runs.", stacklevel=2)
+            for stale in self.folder.glob(f"{NAME}*"):
+                stale.unlink()
+            self._make_table()
+            self.rebuild()
+
+    def _make_table(self) -> None:
         with closing(self._connect()) as connection:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute(
@@ -134,11 +188,9 @@ class Index:
 
     def record(self, run: RunFolder, key: str) -> None:
         """Write the row of a finished run; writing it again changes nothing."""
-        config, result = run.config(), run.result()
-        row = (key, config["seed"], config["method"], run.path.name, json.dumps(config), json.dumps(result))
         with closing(self._connect()) as connection:
             connection.execute("BEGIN IMMEDIATE")  # deferred transactions of several writers fail instead of waiting
-            connection.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", row)
+            connection.execute(INSERT, _row(run, key))
             connection.execute("COMMIT")
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -157,15 +209,26 @@ class Index:
 
     def rebuild(self) -> int:
         """Make the index again from the folders; return how many finished runs there are."""
-        with closing(self._connect()) as connection:
-            connection.execute("DELETE FROM runs")
         finished = [RunFolder(path.parent) for path in sorted(self.folder.glob("*/result.json"))]
-        for run in finished:
-            self.record(run, run.result()["key"])
-        return len(finished)
+        rows = [_row(run, run.result()["key"]) for run in finished if run.finished]
+        with closing(self._connect()) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("DELETE FROM runs")
+            connection.executemany(INSERT, rows)
+            connection.execute("COMMIT")
+        return len(rows)
 
     def _connect(self) -> sqlite3.Connection:
-        return sqlite3.connect(self.folder / "index.sqlite", timeout=60, isolation_level=None)
+        return sqlite3.connect(self.folder / NAME, timeout=60, isolation_level=None)
+
+
+def _row(run: RunFolder, key: str) -> tuple[Any, ...]:
+    config, result = run.config(), run.result()
+    return (key, config["seed"], config["method"], run.path.name, json.dumps(config), json.dumps(result))
+
+
+def _digest(path: Path) -> str:
+    return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
 
 
 def environment() -> dict[str, Any]:

@@ -56,7 +56,7 @@ def test_killed_between_the_two_moves(tmp_path: Path, monkeypatch: pytest.Monkey
         checkpoint.save(tmp_path, state(3))
     found = checkpoint.load(tmp_path)
     assert found is not None
-    assert found["number"] in (2, 3)
+    assert found["number"] == 3, "the new file is whole, only its last move is missing"
 
 
 def test_a_full_disk_keeps_the_last_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,17 +1,23 @@
 """train(): determinism, folders, bad input, and every method on digits."""
 
+import dataclasses
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
-from labelspace import LabelSpace, data, methods, ordinal
+from labelspace import data, methods, ordinal
+from labelspace.engine.build import prepare, training_labels
 from labelspace.engine.config import Config, make_config
-from labelspace.engine.loop import TrainingError
+from labelspace.engine.executors import Processes
+from labelspace.engine.loop import Loop, TrainingError
 from labelspace.engine.optimise import learning_rate
 from labelspace.engine.run import Run, train
+from labelspace.records import Index
 
 SHORT: dict[str, Any] = {"model": "mlp-16", "epochs": 2, "limit": 200, "batch_size": 64}
 
@@ -101,8 +107,20 @@ def test_schedules() -> None:
 
 def test_label_noise_reaches_training_labels_only() -> None:
     clean = data.load("digits")
+    job = prepare(make_config(data="digits", label_noise="symmetric:0.3"), clean)
+    noisy = training_labels(job)
+    assert 0.25 < (noisy != clean.train.y).double().mean() < 0.35
     run = train(clean, label_noise="symmetric:0.3", **{**SHORT, "epochs": 1})
     torch.testing.assert_close(run.scores["test_y"], clean.test.y)
+    seen: list[torch.Tensor] = []
+    loop = Loop(prepare(make_config(data="digits", method="lwal", label_noise="symmetric:0.3", epochs=1), clean))
+    loop.learner.criterion.fit_labels = lambda batches: seen.extend(y for _, y in batches)
+    loop.run()
+    torch.testing.assert_close(torch.cat(seen), loop.y, msg="labels for prediction come from what was trained on")
+    spaces = [
+        train(clean, method="mixed", space="lda", label_noise=noise, **SHORT).space for noise in (None, "symmetric:0.9")
+    ]
+    assert not torch.equal(spaces[0].matrix, spaces[1].matrix)
 
 
 def test_a_loss_that_is_not_a_number_stops_and_keeps_the_last_good_checkpoint(tmp_path: Path) -> None:
@@ -152,7 +170,6 @@ def test_config_keys() -> None:
     assert one.key() == make_config(data="digits", seed=2).key()
     assert one.key() != make_config(data="digits", threads=2).key()
     assert one.key() != make_config(data="digits", path="vectorised").key()
-    assert isinstance(LabelSpace, type)
 
 
 def interrupted(tmp_path: Path, after: int, **options: Any) -> Path:
@@ -196,3 +213,102 @@ def test_a_full_disk_stops_with_a_clear_message_and_loses_nothing(
     resumed = train("digits", out=tmp_path, report=lambda event, _: events.append(event), **options)
     assert "resumed" in events
     assert same_weights(resumed, train("digits", **options))
+
+
+def test_a_run_that_diverges_in_its_last_step_is_not_finished(tmp_path: Path) -> None:
+    options = {"model": "linear", "optimiser": "sgd", "learning_rate": 1e38, "limit": 100, "epochs": 1}
+    with pytest.raises(TrainingError, match="The validation loss became"):
+        train("digits", out=tmp_path, **options)
+    assert not list(tmp_path.glob("*/result.json"))
+
+
+def test_the_last_good_weights_are_kept_when_the_loss_fails(tmp_path: Path) -> None:
+    options = {**SHORT, "epochs": 50, "optimiser": "sgd", "learning_rate": 1e30, "batch_size": 16}
+    with pytest.raises(TrainingError, match="The last good checkpoint is kept in"):
+        train("digits", out=tmp_path, **options)
+    assert list(tmp_path.glob("*/checkpoint.pt"))
+
+
+def test_another_teacher_at_the_same_place_is_another_run(tmp_path: Path) -> None:
+    options = {**SHORT, "model": "linear"}
+    keys = []
+    for epochs in (1, 3):
+        teacher = train("digits", out=tmp_path / str(epochs), **{**options, "epochs": epochs})
+        shutil.rmtree(tmp_path / "teacher", ignore_errors=True)
+        shutil.copytree(teacher.folder, tmp_path / "teacher")
+        keys.append(train("digits", method="kd", teacher=tmp_path / "teacher", **options).config.key())
+    assert keys[0] != keys[1]
+
+
+def test_a_teacher_must_know_the_same_classes_and_may_have_other_statistics(tmp_path: Path) -> None:
+    digits = data.load("digits")
+    teacher = train(digits, out=tmp_path, precision="float64", **{**SHORT, "limit": 150})
+    train(digits, method="kd", teacher=teacher.folder, **SHORT)
+    renamed = dataclasses.replace(digits, names=tuple(reversed(digits.names)))
+    with pytest.raises(ValueError, match="`teacher` of train must be a run whose names are those of the data"):
+        train(renamed, method="kd", teacher=teacher.folder, **SHORT)
+
+
+def test_replaced_parts_of_a_dataset_are_other_data(tmp_path: Path) -> None:
+    digits = data.load("digits")
+    flipped = dataclasses.replace(digits, train=dataclasses.replace(digits.train, y=9 - digits.train.y))
+    runs = [train(part, out=tmp_path, **SHORT) for part in (digits, flipped)]
+    assert runs[0].config.key() != runs[1].config.key()
+
+
+def test_pairs_of_tensors_are_data() -> None:
+    digits = data.load("digits")
+    run = train((digits.train.x.float().flatten(1), digits.train.y), method_options={"weight": torch.ones(10)}, **SHORT)
+    assert run.result["train_samples"] == 200
+
+
+def test_a_damaged_finished_run_is_computed_again(tmp_path: Path) -> None:
+    run = train("digits", out=tmp_path, **SHORT)
+    (run.folder / "model.safetensors").write_bytes(b"half")
+    with pytest.warns(UserWarning, match="model.safetensors is damaged; the run is computed again"):
+        again = train("digits", out=tmp_path, **SHORT)
+    assert same_weights(run, again)
+    assert [row["folder"] for row in Index(tmp_path).rows()] == [run.folder.name]
+
+
+def test_the_callers_threads_and_draws_are_left_alone() -> None:
+    torch.set_num_threads(2)
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    train("digits", **SHORT)
+    assert torch.get_num_threads() == 2
+    torch.testing.assert_close(torch.rand(3), expected, rtol=0, atol=0)
+    torch.set_num_threads(1)
+
+
+def test_one_way_of_writing_gives_one_key(tmp_path: Path) -> None:
+    keys = {train("digits", augment=[spec], **SHORT).config.key() for spec in ("mixup", "mixup:0.2", "mixup:0.2:batch")}
+    assert len(keys) == 1
+    digits = data.load("digits")
+    file = tmp_path / "digits.npz"
+    np.savez(file, x=digits.train.x.float().flatten(1).numpy(), y=digits.train.y.numpy())
+    options = {**SHORT, "limit": None}
+    assert train(file, **options).config.key() == train(str(file.parent / "." / file.name), **options).config.key()
+
+
+def work_on_one_run(out: str) -> bytes:
+    run = train("digits", out=out, checkpoint_seconds=0.0, **SHORT)
+    assert run.folder is not None
+    return (run.folder / "model.safetensors").read_bytes()
+
+
+def test_two_processes_on_one_run_wait_for_each_other(tmp_path: Path) -> None:
+    outcomes = dict(Processes(workers=2).run(work_on_one_run, [str(tmp_path)] * 3))
+    assert len(set(outcomes.values())) == 1
+
+
+@pytest.mark.parametrize("option", ["path", "world", "data_key"])
+def test_what_is_filled_in_is_not_for_users(option: str) -> None:
+    with pytest.raises(ValueError, match=f"`{option}` of train must be left out"):
+        train("digits", **SHORT, **{option: "loop"})
+
+
+def test_a_step_schedule_needs_milestones() -> None:
+    with pytest.raises(ValueError, match="`milestones` of train must be given for schedule='step'"):
+        train("digits", schedule="step", **SHORT)

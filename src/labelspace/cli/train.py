@@ -42,8 +42,15 @@ def train(
     patience: Annotated[int | None, typer.Option(help="Stop after so many epochs without a better one.")] = None,
     threads: Annotated[int, typer.Option(help="Of torch; results depend on it.")] = 1,
     teacher: Annotated[str | None, typer.Option(help="Run folder whose model teaches (kd).")] = None,
+    data_option: Annotated[
+        list[str] | None, typer.Option(help="An option of the reader: label=COLUMN, resize=64, missing=median, …")
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Any other setting: clip=1.0, precision=bfloat16, milestones=[40,80], …"),
+    ] = None,
     data_dir: Annotated[str | None, typer.Option(help="Where datasets are.")] = None,
-    tensorboard: Annotated[bool, typer.Option(help="Write TensorBoard events into the run's folder.")] = False,
+    tensorboard: Annotated[bool, typer.Option(help="Write TensorBoard events into OUT/tensorboard.")] = False,
     out: Annotated[Path, typer.Option(help="Folder that holds runs; the same command resumes there.")] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -71,11 +78,13 @@ def train(
         "patience": patience,
         "threads": threads,
         "teacher": teacher,
-        "data_options": {} if data_dir is None else {"data_dir": data_dir},
+        "data_options": {**parsed_options(data_option or []), **({} if data_dir is None else {"data_dir": data_dir})},
+        **parsed_options(setting or []),
     }
     joined = _distributed.join()  # under torchrun every rank comes here
     first = _distributed.rank() == 0
-    with TrainingBar(f"{method} on {data}", tensorboard=out / "tensorboard" if tensorboard and first else None) as bar:
+    events = out / "tensorboard" / f"{method}-seed{seed}" if tensorboard and first else None
+    with TrainingBar(f"{method} on {data}", tensorboard=events) as bar:
         run = train_run(data, space=space, smoothing=smoothing, out=out, report=bar.report, **options)
     if joined:
         _distributed.leave()

@@ -24,7 +24,8 @@ from labelspace.data import digests, folders
 from labelspace.data.digests import Digests
 
 VERSION = 1
-PROBES = 16
+PROBES = 256
+WHOLE = 2**28  # bytes
 STALE_SECONDS = 3600.0
 
 # each block: the decoded rows, and for every input of the block whether it became a row
@@ -135,7 +136,9 @@ def _open(place: Path) -> Entry:
         raise ValueError("its size does not match its header")
     # copy-on-write: torch wants a writable array, the file stays as it is
     rows: NDArray[Any] = np.memmap(place / "rows.bin", header["dtype"], "c", shape=tuple(header["shape"]))
-    probes = np.linspace(0, len(rows) - 1, min(PROBES, len(rows))).astype(np.int64)
+    # all rows where that takes less than a second, some where a file may be larger than memory
+    count = len(rows) if header["size"] <= WHOLE else min(PROBES, len(rows))
+    probes = np.linspace(0, len(rows) - 1, count).astype(np.int64)
     if not np.array_equal(digests.of_rows(rows[probes]), found[probes]):
         raise ValueError("its rows do not match their fingerprints")
     return Entry(rows, found, kept)

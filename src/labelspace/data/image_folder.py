@@ -1,5 +1,6 @@
 """A folder of pictures: ``train/CLASS/…``, ``test/CLASS/…``, or just ``CLASS/…``."""
 
+import os
 import re
 from pathlib import Path
 
@@ -73,9 +74,20 @@ def read(
 
 def _listed(folder: Path) -> list[Path]:
     """Return the pictures below a folder, relative to it, in an order that no file system decides."""
-    relative = (path.relative_to(folder) for path in folder.rglob("*") if path.suffix.lower() in ENDINGS)
+    walk = os.walk(folder, followlinks=True)
+    found = (Path(root) / name for root, folders, names in walk if not _circular(root, folders) for name in names)
+    relative = (path.relative_to(folder) for path in found if path.suffix.lower() in ENDINGS)
     visible = (place for place in relative if not any(part.startswith((".", "__MACOSX")) for part in place.parts))
     return sorted((place for place in visible if (folder / place).is_file()), key=lambda place: place.as_posix())
+
+
+def _circular(root: str, folders: list[str]) -> bool:
+    """Return whether a folder is a link to one that holds it; then what is below it is left out."""
+    resolved = os.path.realpath(root)
+    circular = os.path.islink(root) and os.path.realpath(os.path.dirname(root)).startswith(resolved)
+    if circular:
+        folders.clear()
+    return circular
 
 
 def _classes(folder: Path, parts: dict[str, str | None] | None) -> tuple[str, ...]:

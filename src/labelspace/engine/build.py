@@ -2,6 +2,7 @@
 
 import hashlib
 import inspect
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor
 from labelspace import _checks, data, models
 from labelspace.criteria import Criterion, criterion_class, make_criterion
 from labelspace.data.dataset import Dataset
+from labelspace.engine.augment import Augment
 from labelspace.engine.config import Config
 from labelspace.engine.features import extract
 from labelspace.engine.noise import label_noise
@@ -55,23 +57,45 @@ class Job(NamedTuple):
 
 def prepare(config: Config, dataset: Dataset | None = None, space: LabelSpace | None = None) -> Job:
     """Read the data, build the space, and complete the configuration."""
+    criterion_class(config.method)  # an unknown method is refused before anything is read
     dataset = data.load(config.data, **config.data_options) if dataset is None else dataset
     if config.limit is not None:
         dataset = dataset.limit(config.limit)
     if config.backbone is not None:
         dataset = extract(dataset, models.backbone(config.backbone))
     if space is None and config.space is not None:
-        space = named(config.space, dataset.names, dataset.normalise(dataset.train.x), dataset.train.y)
+        space = _named_space(config, dataset)
     if space is not None and space.names != dataset.names:
         _checks.known_names("train", "space", dataset.names, space.names)
         space = space.subset(dataset.names)
     filled = {
         "data_key": dataset.key,
         "space_key": "" if space is None else _digest(space),
+        "teacher_key": "" if config.teacher is None else teacher_digest(config.teacher),
         "model": automatic_model(dataset) if config.model == "auto" else config.model,
+        # one way to write each, so that equal runs have equal keys
+        "augment": Augment.parse(config.augment, dataset.kind).specs,
+        "label_noise": None if config.label_noise is None else label_noise(config.label_noise).spec,
     }
-    criterion_class(config.method)  # an unknown method is refused before anything is built
     return Job(config.model_copy(update=filled), dataset, space)
+
+
+def _named_space(config: Config, dataset: Dataset) -> LabelSpace:
+    assert config.space is not None
+    if config.space != "lda":
+        return named(config.space, dataset.names)
+    # from the labels that are trained on: a space that knew the clean ones would leak them
+    y = training_labels(Job(config, dataset, None))
+    return named("lda", dataset.names, dataset.normalise(dataset.train.x), y)
+
+
+def teacher_digest(folder: str) -> str:
+    """Return a digest of a teacher's weights: another teacher at the same place is another run."""
+    weights = Path(folder) / "model.safetensors"
+    if not weights.is_file():
+        remedy = "Train it with out=… (--out) and give the folder that it names."
+        raise _checks.fail("train", "teacher", "the folder of a finished run", repr(folder), remedy)
+    return hashlib.blake2b(weights.read_bytes(), digest_size=8).hexdigest()
 
 
 def make_learner(config: Config, outline: Outline, space: LabelSpace | None) -> Learner:

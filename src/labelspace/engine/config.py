@@ -2,13 +2,15 @@
 
 import hashlib
 import json
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, Self
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from labelspace import _checks
 
+FILLED_IN = ("data_key", "space_key", "teacher_key", "path", "world")  # not for users to set
 FORMAT = 1  # of what a run computes: raised when the same configuration would give other numbers
 
 
@@ -34,6 +36,7 @@ class Config(BaseModel):
     model_options: dict[str, Any] = Field(default_factory=dict, description="options of the model")
     backbone: str | None = Field(None, description="frozen network whose features are trained on")
     teacher: str | None = Field(None, description="folder of a finished run whose model teaches (kd)")
+    teacher_key: str = Field("", description="digest of the teacher's weights; filled in when it is read")
     epochs: int = Field(20, ge=1)
     batch_size: int = Field(128, ge=1)
     optimiser: Literal["sgd", "adam", "adamw"] = "adam"
@@ -55,10 +58,17 @@ class Config(BaseModel):
     path: Literal["loop", "vectorised"] = Field("loop", description="how it was computed; part of the key")
     world: int = Field(1, ge=1, description="ranks of a distributed run; part of the key")
 
+    @model_validator(mode="after")
+    def _step_needs_milestones(self) -> Self:
+        if self.schedule == "step" and not self.milestones:
+            raise ValueError("given for schedule='step': the epochs at which the rate falls")
+        return self
+
     def key(self) -> str:
-        """Return a digest of everything but the seed."""
-        content = {"format": FORMAT, "torch": torch.__version__, **self.model_dump(mode="json", exclude={"seed"})}
-        text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+        """Return a digest of everything but the seed and where data and teacher lie: their contents have digests."""
+        content = self.model_dump(mode="json", exclude={"seed", "data", "teacher"} if self.data_key else {"seed"})
+        content["data_options"] = {k: v for k, v in content["data_options"].items() if k != "data_dir"}
+        text = json.dumps({"format": FORMAT, "torch": torch.__version__, **content}, sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
     def run_name(self) -> str:
@@ -72,13 +82,28 @@ def make_config(**values: Any) -> Config:
     for name in values:
         _checks.choice("train", "option name", name, known)
     try:
-        return Config(**values)
+        return Config(**{name: _plain(name, value) for name, value in values.items()})
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
+        place = ".".join(str(part) for part in first["loc"]) or "milestones"
         raise _checks.fail("train", place, _lowered(first["msg"]), repr(first["input"])) from error
 
 
+def _plain(name: str, value: Any) -> Any:
+    """Return a value as plain data: numbers of numpy and torch, and paths, are written as people write them."""
+    if isinstance(value, dict):
+        return {key: _plain(f"{name}.{key}", part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(name, part) for part in value]
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, Path):
+        return str(value)
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    raise _checks.fail_type("train", name, "plain data: numbers, text, lists or dicts", type(value).__name__)
+
+
 def _lowered(message: str) -> str:
-    text = message.removeprefix("Input should be ")
+    text = message.removeprefix("Input should be ").removeprefix("Value error, ")
     return text[0].lower() + text[1:]

@@ -16,21 +16,26 @@ BATCH = 1024
 def scores_of(learner: Learner, feed: Feed, config: Config) -> Tensor:
     """Return ``(N, K)`` scores in float32 or better."""
     learner.eval()
-    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=config.precision == "bfloat16"):
+    with autocast(config):
         found = [learner(x) for x, _ in feed.batches(BATCH)]
     learner.train()
     return torch.cat(found)
 
 
+def autocast(config: Config) -> torch.autocast:
+    """Return the context in which a run's model computes."""
+    return torch.autocast("cpu", dtype=torch.bfloat16, enabled=config.precision == "bfloat16")
+
+
 @torch.no_grad()
-def fit_labels(learner: Learner, feed: Feed) -> None:
-    """Let a method that wants it see all training outputs once before it is judged."""
+def fit_labels(learner: Learner, feed: Feed, y: Tensor) -> None:
+    """Let a method that wants it see all training outputs, with the labels it trains on, before it is judged."""
     if not learner.criterion.full_pass:
         return
     learner.eval()
     # every rank brings its own share; the criterion adds them up
     shares = torch.split(torch.arange(_distributed.rank(), len(feed), _distributed.world_size()), BATCH)
-    learner.criterion.fit_labels((output_of(learner.model, feed.take(rows)), feed.y[rows]) for rows in shares)
+    learner.criterion.fit_labels((output_of(learner.model, feed.take(rows)), y[rows]) for rows in shares)
     learner.train()
 
 

@@ -6,12 +6,19 @@ the death of a worker: a run resumes from its folder, so doing a task again cost
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, final
+from itertools import islice
+from typing import Any, NamedTuple, Protocol, final
 
 from labelspace import _checks
 
 Task = Any
 Work = Callable[[Task], Any]
+
+
+class WorkerDied(NamedTuple):
+    """What a task yields that could not be done."""
+
+    reason: str
 
 
 class Executor(Protocol):
@@ -46,36 +53,47 @@ class Processes:
         self.retries = _checks.whole("Processes", "retries", retries)
 
     def run(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
-        """Yield results as they come."""
+        """Yield results as they come; a task that kills every worker it meets yields a ``WorkerDied``."""
+        waiting, suspects = dict(enumerate(tasks)), {}
+        while waiting:
+            lost: list[int] = []
+            for number, result in self._pool(work, waiting, self.workers, lost):
+                del waiting[number]
+                yield number, result
+            # nobody says which of the tasks under way killed its worker: each of them is tried again alone
+            suspects.update({number: waiting.pop(number) for number in lost})
+        for number, task in suspects.items():
+            yield number, self._alone(work, number, task)
+
+    def _alone(self, work: Work, number: int, task: Task) -> Any:
+        for _ in range(self.retries):
+            lost: list[int] = []
+            for _, result in self._pool(work, {number: task}, 1, lost):
+                return result
+        return WorkerDied(f"its worker died {self.retries + 1} times; it may be out of memory (use fewer workers)")
+
+    def _pool(self, work: Work, waiting: dict[int, Task], workers: int, lost: list[int]) -> Iterator[tuple[int, Any]]:
+        """Yield results until all are done or a worker dies; ``lost`` is then what was under way."""
+        # joblib's own process pool, without Parallel: that runs tasks of a single worker in this very process
+        from joblib.externals.loky import FIRST_COMPLETED, ProcessPoolExecutor, wait
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
-        waiting = dict(enumerate(tasks))
-        for attempt in range(self.retries + 1):
+        queue = iter(list(waiting.items()))
+        running: dict[Any, int] = {}
+        with ProcessPoolExecutor(max_workers=workers, env={"OMP_NUM_THREADS": "1"}) as pool:
             try:
-                for number, result in self._once(work, dict(waiting)):
-                    del waiting[number]
-                    yield number, result
-                return
-            except BrokenProcessPool as error:
-                # the pool does not say which task killed it: all that were not finished are tried again
-                if attempt == self.retries:
-                    numbers = ", ".join(map(str, sorted(waiting)))
-                    text = f"A worker died {self.retries + 1} times (tasks {numbers}); it may be out of memory."
-                    remedy = "Use fewer workers and start again: what is finished is kept."
-                    raise RuntimeError(f"{text} {remedy}") from error
-
-    def _once(self, work: Work, waiting: dict[int, Task]) -> Iterator[tuple[int, Any]]:
-        # joblib's own process pool, without Parallel: that runs tasks of a single worker in this very process
-        from joblib.externals.loky import ProcessPoolExecutor, as_completed
-
-        with ProcessPoolExecutor(max_workers=self.workers, env={"OMP_NUM_THREADS": "1"}) as pool:
-            futures = [pool.submit(_numbered, work, number, task) for number, task in waiting.items()]
-            try:
-                for future in as_completed(futures):
-                    yield future.result()
-            finally:
-                for future in futures:
-                    future.cancel()
+                while True:
+                    # never more tasks under way than workers, so that a death has few suspects
+                    for number, task in islice(queue, workers - len(running)):
+                        running[pool.submit(_numbered, work, number, task)] = number
+                    if not running:
+                        return
+                    for future in wait(running, return_when=FIRST_COMPLETED).done:
+                        result = future.result()
+                        del running[future]
+                        yield result
+            except BrokenProcessPool:
+                lost.extend(running.values())
 
 
 @final
@@ -128,8 +146,10 @@ class Slurm:
         executor = submitit.AutoExecutor(folder=self.folder, cluster=self.cluster)
         executor.update_parameters(**self.parameters)
         jobs = executor.map_array(_numbered, [work] * len(tasks), range(len(tasks)), list(tasks))
+        numbers = {job.job_id: number for number, job in enumerate(jobs)}
         for job in submitit.helpers.as_completed(jobs):
-            yield job.result()
+            problem = job.exception()
+            yield (numbers[job.job_id], WorkerDied(str(problem))) if problem else job.result()
 
 
 def _numbered(work: Work, number: int, task: Task) -> tuple[int, Any]:

@@ -70,6 +70,9 @@ class Loop:
         self.y = training_labels(job)
         self.augment = Augment.parse(self.config.augment, job.dataset.kind)
         self.learner = make_learner(job.config, Outline.of(job.dataset), job.space)
+        if "teacher" in self.learner.criterion.needs and teacher is None:
+            remedy = "Train a teacher first and pass its run folder."
+            raise _checks.fail("train", "teacher", f"given for {job.config.method}", None, remedy)
         self.optimiser = make_optimiser(self.config, self.learner.parameter_groups(self.config.weight_decay))
         self.progress = Progress()
         self._restore()
@@ -85,10 +88,9 @@ class Loop:
             for step, rows in self._batches(state.epoch):
                 state.loss_sum += self._step(step, rows) * len(rows)
                 state.step = step + 1
-                if self.folder is not None and _agreed(time.monotonic() - last_saved >= self.seconds):
-                    self._save()
-                    last_saved = time.monotonic()
+                last_saved = self._save_if_due(last_saved, distributed=False)
             self._end_epoch(time.monotonic() - started)
+            last_saved = self._save_if_due(last_saved, distributed=True)
         if state.best is not None:
             self.learner.load_state_dict(state.best)
         return self.learner
@@ -107,7 +109,7 @@ class Loop:
         """Take one step on a batch and return its mean loss."""
         epoch, seed = self.progress.epoch, self.config.seed
         # the model's own draws (dropout) too are a function of the place, so nothing has to be remembered
-        torch.manual_seed(stream_seed(seed, "model", epoch, step, _distributed.rank()))
+        torch.default_generator.manual_seed(stream_seed(seed, "model", epoch, step, _distributed.rank()))
         x, y = self.feed.take(rows), self.y[rows]
         if self.augment:
             x, y = self.augment(x, y, len(self.job.dataset.names), generator(seed, "augmentation", epoch, step))
@@ -115,12 +117,14 @@ class Loop:
         extras = {"index": rows}
         if self.teacher is not None:
             with torch.no_grad():
-                extras["teacher"] = evaluate.output_of(self.teacher, x)
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.config.precision == "bfloat16"):
+                extras["teacher"] = self.teacher(x)
+        with evaluate.autocast(self.config):
             loss = self.call(x, y, **extras)
         value = _mean_over_ranks(loss)
         if not math.isfinite(value):
-            raise self._not_finite(value)
+            if self.folder is not None:
+                self._save()  # the weights before this step are still good
+            raise self._not_finite(value, "loss")
         self.optimiser.zero_grad()
         loss.backward()
         if self.config.clip is not None:
@@ -147,9 +151,11 @@ class Loop:
     def _end_epoch(self, seconds: float) -> None:
         state = self.progress
         self.learner.end_epoch()
-        evaluate.fit_labels(self.learner, self.feed)
+        evaluate.fit_labels(self.learner, self.feed, self.y)
         scores = evaluate.scores_of(self.learner, self.validation, self.config)
         found = evaluate.summary(scores, self.validation.y)
+        if not math.isfinite(found["nll"]):
+            raise self._not_finite(found["nll"], "validation loss")
         line = {
             "epoch": state.epoch,
             "learning_rate": learning_rate(self.config, state.epoch),
@@ -167,6 +173,19 @@ class Loop:
     def _stopped(self) -> bool:
         patience = self.config.patience
         return patience is not None and self.progress.epoch - 1 - self.progress.best_epoch >= patience
+
+    def _save_if_due(self, last_saved: float, distributed: bool) -> float:
+        """Save when it is time, and return when it was last done.
+
+        Ranks together save between epochs only: moving their pending statistics to rank 0 within an epoch would add
+        them up in another order, and numbers must not depend on the clock.
+        """
+        if self.folder is None or distributed != (_distributed.world_size() > 1):
+            return last_saved
+        if not _agreed(time.monotonic() - last_saved >= self.seconds):
+            return last_saved
+        self._save()
+        return time.monotonic()
 
     def _save(self) -> None:
         assert self.folder is not None
@@ -189,12 +208,13 @@ class Loop:
         self.progress = Progress(**state["progress"])
         self.report("resumed", {"epoch": self.progress.epoch, "step": self.progress.step})
 
-    def _not_finite(self, value: float) -> TrainingError:
+    def _not_finite(self, value: float, what: str) -> TrainingError:
         rate = learning_rate(self.config, self.progress.epoch)
         where = f"method {self.config.method!r}, epoch {self.progress.epoch}, learning rate {rate:g}"
         remedy = "Lower learning_rate, set clip, or check the data for extreme values"
-        kept = "" if self.folder is None else f" The last good checkpoint is kept in {self.folder}."
-        return TrainingError(f"The loss became {value} ({where}). {remedy}.{kept}")
+        there = self.folder is not None and (self.folder / checkpoint.CURRENT).is_file()
+        kept = f" The last good checkpoint is kept in {self.folder}." if there else ""
+        return TrainingError(f"The {what} became {value} ({where}). {remedy}.{kept}")
 
 
 def _agreed(due: bool) -> bool:
@@ -208,10 +228,3 @@ def _mean_over_ranks(loss: Tensor) -> float:
     """Return the loss of the whole batch: ranks hold shares that were scaled up by their number."""
     world = _distributed.world_size()
     return float(loss.detach()) if world == 1 else float(_distributed.sum_over_ranks(loss)) / world
-
-
-def check_needs(learner: Learner, teacher: nn.Module | None) -> None:
-    """Refuse a method whose needs the engine cannot meet."""
-    if "teacher" in learner.criterion.needs and teacher is None:
-        remedy = "Train a teacher first and pass its run folder."
-        raise _checks.fail("train", "teacher", f"given for {learner.criterion.name}", None, remedy)

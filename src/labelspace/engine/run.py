@@ -1,22 +1,27 @@
 """train() and the Run it gives back."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from labelspace import _distributed
+from labelspace import _checks, _distributed, models
+from labelspace.data import digests
+from labelspace.data import load as load_data
 from labelspace.data.dataset import Dataset
 from labelspace.data.normalise import Normalise
 from labelspace.engine import evaluate
 from labelspace.engine.build import Job, Outline, make_learner, prepare
-from labelspace.engine.config import Config, make_config
+from labelspace.engine.config import FILLED_IN, Config, make_config
 from labelspace.engine.feed import Feed
-from labelspace.engine.loop import Loop, Report, check_needs
+from labelspace.engine.loop import Loop, Report
+from labelspace.engine.teacher import Teacher
 from labelspace.learner import Learner
-from labelspace.records import RunFolder
+from labelspace.records import Index, RunFolder
 from labelspace.space import LabelSpace
 
 
@@ -68,17 +73,28 @@ class Run:
         return learner.eval()
 
     @torch.no_grad()
-    def predict(self, x: Tensor) -> Tensor:
+    def predict(self, x: Any) -> Tensor:
         """Return class indices for samples in the form of the dataset (uint8 images, columns, token ids)."""
+        return self.scores_of(x).argmax(dim=1)
+
+    @torch.no_grad()
+    def scores_of(self, x: Any) -> Tensor:
+        """Return ``(N, K)`` scores for samples in the form of the dataset (images or texts, for a backbone's run)."""
         learner = self.learner()
         dtype = torch.float64 if self.config.precision == "float64" else torch.float32
         normalise = _normalise(self.preprocessing)
-        batches = (normalise(batch) for batch in torch.split(x, evaluate.BATCH))
-        return torch.cat([learner.predict(b.to(dtype) if b.is_floating_point() else b) for b in batches])
+        backbone = None if self.config.backbone is None else models.backbone(self.config.backbone)
+        found = []
+        for start in range(0, len(x), evaluate.BATCH):
+            batch = x[start : start + evaluate.BATCH]
+            batch = normalise(batch if backbone is None else backbone.extract(backbone.prepare(batch)))
+            with evaluate.autocast(self.config):
+                found.append(learner(batch.to(dtype) if batch.is_floating_point() else batch))
+        return torch.cat(found)
 
 
 def train(
-    data: str | Path | Dataset = "digits",
+    data: Any = "digits",
     *,
     space: str | LabelSpace | None = None,
     smoothing: float | None = None,
@@ -93,7 +109,7 @@ def train(
     on where it was and ends bit-identical to an uninterrupted run; finished, it is read instead of computed.
 
     Args:
-        data: a dataset's name, a folder or file, or a Dataset.
+        data: a dataset's name, a folder or file, a Dataset, or a pair ``(x, y)``.
         space: a LabelSpace, its name (ordinal, uniform, wordnet, text, lda) or a label file, for methods that need one.
         smoothing: shorthand for ``method_options={"smoothing": …}``.
         out: the folder that holds runs.
@@ -107,34 +123,79 @@ def train(
         ['epochs', 'key', 'test', 'train_samples', 'validation']
     """
     given = dict(options)
+    for name in FILLED_IN:
+        if name in given:
+            raise _checks.fail("train", name, "left out: it is filled in", repr(given[name]))
     if smoothing is not None:
         given["method_options"] = {**given.get("method_options", {}), "smoothing": smoothing}
+    dataset = None if isinstance(data, str | Path) else _as_dataset(data)
+    name = str(data) if dataset is None else str(dataset.source.get("path", "given in Python"))
     named_space = space if isinstance(space, str) else None
-    name = data.source.get("name", "dataset") if isinstance(data, Dataset) else str(data)
-    config = make_config(**given, data=str(name), space=named_space, world=_distributed.world_size())
-    dataset = data if isinstance(data, Dataset) else None
-    job = prepare(config, dataset, space if isinstance(space, LabelSpace) else None)
-    return train_job(job, out, checkpoint_seconds=checkpoint_seconds, report=report)
+    config = make_config(**given, data=name, space=named_space, world=_distributed.world_size())
+    with own_threads_and_draws(config):
+        job = prepare(config, dataset, space if isinstance(space, LabelSpace) else None)
+        return train_job(job, out, checkpoint_seconds=checkpoint_seconds, report=report)
+
+
+def _as_dataset(data: Any) -> Dataset:
+    """Return a Dataset whose key is that of its content: parts may have been replaced since it was read."""
+    dataset = data if isinstance(data, Dataset) else load_data(data)
+    parts = [part for split in dataset.parts.values() for part in (split.x.numpy(), split.y.numpy())]
+    return replace(dataset, key=digests.of_values(dataset.key, list(dataset.names), *parts))
+
+
+@contextmanager
+def own_threads_and_draws(config: Config) -> Iterator[None]:
+    """Compute with the configuration's threads, and leave the caller's threads and random state as they were."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(config.threads)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def train_job(
-    job: Job, out: str | Path | None = None, *, checkpoint_seconds: float = 30.0, report: Report | None = None
+    job: Job,
+    out: str | Path | None = None,
+    *,
+    checkpoint_seconds: float = 30.0,
+    report: Report | None = None,
+    index: bool = True,
 ) -> Run:
-    """Train a prepared job; see ``train``."""
-    torch.set_num_threads(job.config.threads)
-    folder = None if out is None else RunFolder(Path(out) / job.config.run_name())
-    if folder is not None:
-        if folder.finished:
-            return Run.load(folder.path)
-        if _distributed.rank() == 0:
-            folder.create(job.config.model_dump(mode="json"))
+    """Train a prepared job; see ``train``. A sweep writes the index itself."""
+    teacher = None if job.config.teacher is None else Teacher(Run.load(job.config.teacher), job.dataset)
+    if out is None:
+        loop = Loop(job, None, report=report, teacher=teacher)
+        return _finished(job, loop, loop.run(), None)
+    folder = RunFolder(Path(out) / job.config.run_name())
+    make_learner(job.config, Outline.of(job.dataset), job.space)  # what cannot be built leaves no folder
+    first = _distributed.rank() == 0
+    if first:
+        folder.create(job.config.model_dump(mode="json"))
+    with folder.locked() if first else nullcontext():
         _distributed.wait()
-    teacher = None if job.config.teacher is None else Run.load(job.config.teacher).learner().model
-    place = None if folder is None else folder.path
-    loop = Loop(job, place, seconds=checkpoint_seconds, report=report, teacher=teacher)
-    check_needs(loop.learner, teacher)
-    run = _finished(job, loop, loop.run(), place)
-    if folder is not None and _distributed.rank() == 0:
+        run = _resumed(job, folder, checkpoint_seconds, report, teacher)
+        _distributed.wait()
+    if first and index:
+        Index(out).record(folder, job.config.key())
+    return run
+
+
+def _resumed(
+    job: Job,
+    folder: RunFolder,
+    seconds: float,
+    report: Report | None,
+    teacher: nn.Module | None,
+) -> Run:
+    """Read a finished run, or go on with it to its end."""
+    if folder.finished:
+        return Run.load(folder.path)
+    loop = Loop(job, folder.path, seconds=seconds, report=report, teacher=teacher)
+    run = _finished(job, loop, loop.run(), folder.path)
+    if _distributed.rank() == 0:
         folder.finish(
             epochs=run.epochs,
             weights=run.weights,
@@ -143,7 +204,6 @@ def train_job(
             preprocessing=run.preprocessing,
             result=run.result,
         )
-    _distributed.wait()
     return run
 
 

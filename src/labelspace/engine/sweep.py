@@ -1,17 +1,19 @@
 """Many runs: methods × options × seeds, each computed once, through any executor."""
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from labelspace import data
 from labelspace.data.dataset import Dataset
-from labelspace.engine.build import Job, prepare
+from labelspace.engine.build import automatic_model, prepare
 from labelspace.engine.config import Config, make_config
-from labelspace.engine.executors import Executor, Processes
-from labelspace.engine.run import Run, train_job
+from labelspace.engine.executors import Executor, Processes, WorkerDied
+from labelspace.engine.run import Run, own_threads_and_draws, train_job
+from labelspace.engine.vectorised import partition, train_together
 from labelspace.records import Index, RunFolder
 from labelspace.space import LabelSpace
 
@@ -36,9 +38,9 @@ class SweepError(RuntimeError):
 
 
 class Task(NamedTuple):
-    """One run to do; dataset and space are given where they are not to be had by name."""
+    """One run to do, or several that train together; dataset and space are given where they have no name."""
 
-    config: Config
+    configs: tuple[Config, ...]
     dataset: Dataset | None = None
     space: LabelSpace | None = None
 
@@ -65,6 +67,7 @@ def sweep(
     executor: Executor | None = None,
     checkpoint_seconds: float = 30.0,
     report: Report | None = None,
+    vectorise: bool = True,
 ) -> list[Run]:
     """Do all runs and return them in the order of the configurations.
 
@@ -78,13 +81,18 @@ def sweep(
         executor: where to compute; processes of one thread each by default.
         checkpoint_seconds: how often a run writes a checkpoint.
         report: called with ``"run"`` and its numbers as each one finishes.
+        vectorise: train options and seeds of a small network together where that is faster (their ``path`` says so).
     """
-    folder, index = Path(out), Index(out)
-    tasks = [Task(config, dataset, space) for config in configs]
+    folder, index, executor = Path(out), Index(out), executor or Processes()
+    parts = [[number] for number in range(len(configs))]
+    if vectorise:
+        parts = partition([_known_model(config, dataset) for config in configs], getattr(executor, "workers", 1))
+    tasks = [Task(tuple(configs[number] for number in part), dataset, space) for part in parts]
     work = partial(_do, str(folder), checkpoint_seconds)
     found: dict[int, str] = {}
     failures: list[Failure] = []
-    for number, (name, reason) in (executor or Processes()).run(work, tasks):
+    done = executor.run(work, tasks)
+    for number, (name, reason) in _each(done, parts):
         if reason is not None:
             failures.append(Failure(configs[number], reason))
             continue
@@ -92,30 +100,59 @@ def sweep(
         run = RunFolder(folder / name)
         index.record(run, run.result()["key"])
         if report is not None:
-            report("run", {"done": len(found), "of": len(tasks), "name": name, **run.result()["test"]})
+            report("run", {"done": len(found), "of": len(configs), "name": name, **run.result()["test"]})
     if failures:
         raise SweepError(failures)
-    return [Run.load(folder / found[number]) for number in range(len(tasks))]
+    return [Run.load(folder / found[number]) for number in range(len(configs))]
 
 
-def _do(folder: str, checkpoint_seconds: float, task: Task) -> tuple[str, str | None]:
-    """Do one run in a worker; return its folder's name, or why it failed."""
+def _each(done: Iterable[tuple[int, Any]], parts: list[list[int]]) -> Iterator[tuple[int, tuple[str, str | None]]]:
+    """Yield the number and the outcome of every run of every task."""
+    for task, outcomes in done:
+        if isinstance(outcomes, WorkerDied):
+            outcomes = [("", outcomes.reason)] * len(parts[task])
+        yield from zip(parts[task], outcomes, strict=True)
+
+
+def _known_model(config: Config, dataset: Dataset | None) -> Config:
+    """Return a configuration whose model is no longer "auto"; nothing else is filled in."""
+    if config.model != "auto" or config.backbone is not None:
+        return config
+    return config.model_copy(update={"model": automatic_model(dataset or _named(config))})
+
+
+def _do(folder: str, checkpoint_seconds: float, task: Task) -> list[tuple[str, str | None]]:
+    """Do a task in a worker; return for each of its runs the folder's name, and why it failed if it did."""
     try:
-        job = _job(task)
-        train_job(job, folder, checkpoint_seconds=checkpoint_seconds)
-        return job.config.run_name(), None
+        with own_threads_and_draws(task.configs[0]):
+            return _done(folder, checkpoint_seconds, task)
     except Exception as error:  # one failed run must not end the others; the parent reports it
-        return task.config.run_name(), f"{type(error).__name__}: {error}"
+        return [(config.run_name(), _reason(error)) for config in task.configs]
 
 
-def _job(task: Task) -> Job:
-    if task.dataset is not None:
-        return prepare(task.config, task.dataset, task.space)
-    options = tuple(sorted(task.config.data_options.items()))
-    return prepare(task.config, _loaded(task.config.data, options), task.space)
+def _done(folder: str, checkpoint_seconds: float, task: Task) -> list[tuple[str, str | None]]:
+    first = prepare(task.configs[0], task.dataset or _named(task.configs[0]), task.space)
+    if len(task.configs) == 1:
+        train_job(first, folder, checkpoint_seconds=checkpoint_seconds, index=False)
+        return [(first.config.run_name(), None)]
+    filled = first.config.model_dump(include={"data_key", "space_key", "model", "augment", "label_noise"})
+    jobs = [first._replace(config=config.model_copy(update=filled)) for config in task.configs]
+    outcomes = zip(jobs, train_together(jobs, folder), strict=True)
+    return [
+        (run.config.run_name(), None) if isinstance(run, Run) else (job.config.run_name(), _reason(run))
+        for job, run in outcomes
+    ]
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _named(config: Config) -> Dataset:
+    return _loaded(config.data, json.dumps(config.data_options, sort_keys=True))
 
 
 @lru_cache(maxsize=2)
-def _loaded(name: str, options: tuple[tuple[str, Any], ...]) -> Dataset:
+def _loaded(name: str, options: str) -> Dataset:
     """Return a dataset; a worker reads it once for all its runs."""
-    return data.load(name, **dict(options))
+    return data.load(name, **json.loads(options))

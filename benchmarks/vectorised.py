@@ -1,0 +1,90 @@
+"""How much faster are 45 small networks trained together than one after the other, and are they the same networks?
+
+Run ``python benchmarks/vectorised.py [--method uniform] [--epochs 20] [--rounds 3] [--models mlp-16-2 …]``. Nine
+smoothings × five seeds on scikit-learn's digits, on one thread. Both ways get the same jobs, in turns in this process;
+the best of the rounds counts. The difference is the largest of any member's test scores.
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from labelspace import data
+from labelspace.engine.build import Job, prepare
+from labelspace.engine.config import make_config
+from labelspace.engine.run import Run, train_job
+from labelspace.engine.vectorised import train_together
+
+MODELS = {"mlp-16-2": "64-16-2-10", "mlp-128": "64-128-10", "mlp-500": "64-500-10"}
+
+
+def make_jobs(model: str, method: str, epochs: int, precision: str, members: int) -> list[Job]:
+    digits = data.load("digits")
+    space = "ordinal" if method in ("semantic", "mixed", "static") else None
+    shared: dict[str, Any] = {
+        "method": method,
+        "space": space,
+        "model": model,
+        "epochs": epochs,
+        "precision": precision,
+    }
+    options = [{"smoothing": 0.05 * step} for step in range(1, 10)]
+    pairs = [(each, seed) for each in options for seed in range(5)][:members]
+    return [prepare(make_config(**shared, method_options=each, seed=seed), digits) for each, seed in pairs]
+
+
+def timed(train: Callable[[], list[Run]]) -> tuple[float, list[Run]]:
+    started = time.perf_counter()
+    runs = train()
+    return time.perf_counter() - started, runs
+
+
+def together(jobs: Sequence[Job]) -> list[Run]:
+    return [run for run in train_together(jobs) if isinstance(run, Run)]
+
+
+def differences(left: Sequence[Run], right: Sequence[Run]) -> list[float]:
+    key = "test_scores"
+    pairs = zip(left, right, strict=True)
+    return sorted(float((one.scores[key] - other.scores[key]).abs().max()) for one, other in pairs)
+
+
+def measure(jobs: Sequence[Job], rounds: int) -> tuple[float, float, list[float]]:
+    alone, stacked = [], []
+    together(jobs[:2])  # first use of everything, outside the measurement
+    train_job(jobs[0])
+    for _ in range(rounds):
+        seconds, one_by_one = timed(lambda: [train_job(job) for job in jobs])
+        alone.append(seconds)
+        seconds, at_once = timed(lambda: together(jobs))
+        stacked.append(seconds)
+        stacked.append(timed(lambda: together(jobs))[0])
+    return min(alone), min(stacked), differences(one_by_one, at_once)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--method", default="uniform")
+    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--members", type=int, default=45)
+    parser.add_argument("--precision", default="float32")
+    parser.add_argument("--models", nargs="+", default=list(MODELS))
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    for model in given.models:
+        jobs = make_jobs(model, given.method, given.epochs, given.precision, given.members)
+        alone, stacked, apart = measure(jobs, given.rounds)
+        beyond = sum(each > 1e-4 for each in apart)
+        print(
+            f"{MODELS.get(model, model):12s} {len(jobs)} × {given.method}, {given.epochs} epochs: one after the other"
+            f" {alone:.2f} s, together {stacked:.2f} s, ratio {alone / stacked:.1f};"
+            f" scores differ by {apart[len(apart) // 2]:.1e} (median), {apart[-1]:.1e} (most), {beyond} by over 1e-4"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""The classes most like a class, and how widely a class spreads its mass."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from labelspace import _checks, _inputs
+from labelspace._inputs import Numbers
+from labelspace.space import LabelSpace
+
+
+def neighbours(
+    space: LabelSpace | Numbers, names: int | Sequence[str] | None = None, k: int = 5
+) -> dict[str, list[tuple[str, float]]]:
+    """Return for every class its ``k`` most similar others, nearest first.
+
+    The number beside a name is that of ``LabelSpace.nearest`` (mass of relations, cosine of vectors, minus the cost),
+    or the distance where distances are given. The first of equals comes first.
+
+    Args:
+        space: a label space, or ``(K, K)`` distances; NaN (a class without samples) is farther than any.
+        names: class names of distances, numbers if left out; a label space has its own.
+        k: how many; all others if there are fewer.
+
+    Example:
+        >>> from labelspace import ordinal
+        >>> neighbours(ordinal(["low", "mid", "high"]), k=1)["high"]
+        [('mid', 0.6666666865348816)]
+        >>> neighbours([[0, 1, 4], [1, 0, 6], [4, 6, 0]], ["cat", "dog", "car"], k=1)["car"]
+        [('cat', 4.0)]
+    """
+    _checks.whole("neighbours", "k", k, low=1)
+    if isinstance(space, LabelSpace):
+        classes, weights, sign = space.names, _similarity(space), 1.0
+        if names is not None and _checks.class_names("neighbours", names) != classes:
+            raise _checks.fail("neighbours", "names", "those of the label space, or left out", repr(names))
+    else:
+        classes, weights, sign = *_named(space, names), -1.0
+    nearest = weights.nan_to_num(nan=-torch.inf).fill_diagonal_(-torch.inf)
+    order = torch.argsort(nearest, dim=1, descending=True, stable=True)
+    found: dict[str, list[tuple[str, float]]] = {}
+    for row, name in enumerate(classes):
+        others = [place for place in order[row].tolist() if place != row][:k]
+        found[name] = [(classes[place], sign * float(weights[row, place])) for place in others]
+    return found
+
+
+def row_entropy(matrix: LabelSpace | Numbers) -> Float[Tensor, " k"]:
+    """Return the entropy ``−Σ_j a_ij log a_ij`` of each row, in nats: 0 is one class, ``log K`` all alike.
+
+    Args:
+        matrix: rows that sum to 1, or a label space, whose relations are taken.
+
+    Shape:
+        ``(K, D)`` to ``(K,)``, float64.
+
+    Example:
+        >>> row_entropy([[1.0, 0.0], [0.5, 0.5]])
+        tensor([0.0000, 0.6931], dtype=torch.float64)
+    """
+    given = matrix.relations().matrix if isinstance(matrix, LabelSpace) else matrix
+    rows = _inputs.probabilities("row_entropy", "matrix", given)
+    entropies: Tensor = torch.special.entr(rows).sum(dim=1)
+    return entropies
+
+
+def _similarity(space: LabelSpace) -> Float[Tensor, "k k"]:
+    if space.kind != "vectors":
+        return -space.matrix if space.kind == "cost" else space.matrix.clone()
+    rows = torch.nn.functional.normalize(space.matrix.double(), dim=1)
+    return rows @ rows.T
+
+
+def _named(distances: Numbers, names: int | Sequence[str] | None) -> tuple[tuple[str, ...], Float[Tensor, "k k"]]:
+    """Return class names and similarities, which are minus the distances."""
+    table = _inputs.tensor("neighbours", "space", distances).to("cpu", torch.float64)
+    if table.ndim != 2 or table.shape[0] != table.shape[1] or not len(table):
+        remedy = "Points become distances with target_distances() or center_distances()."
+        raise _checks.fail(
+            "neighbours", "space", "a LabelSpace or square distances", f"shape {tuple(table.shape)}", remedy
+        )
+    classes = _checks.class_names("neighbours", len(table) if names is None else names)
+    if len(classes) != len(table):
+        raise _checks.fail("neighbours", "names", f"{len(table)} names, one per row", f"{len(classes)}")
+    return classes, -table

@@ -1,0 +1,51 @@
+"""Metrics: plain functions of tensors that return numbers, usable without engine or criterion."""
+
+from labelspace.metrics.accuracy import accuracy, balanced_accuracy, confusion, level_accuracy, quadratic_kappa
+from labelspace.metrics.clusters import superclass_accuracy
+from labelspace.metrics.cost import (
+    CostlyConfusion,
+    costliest_confusions,
+    expected_cost,
+    severity,
+    top_cost,
+    value_mse,
+)
+from labelspace.metrics.curves import accuracy_curve_area, epochs_saved
+from labelspace.metrics.intervals import Interval, equivalent, paired_interval
+from labelspace.metrics.probability import brier, calibration_error, class_calibration_error, nll
+from labelspace.metrics.selective import RiskCoverage, risk_coverage_area, risk_coverage_curve
+from labelspace.metrics.significance import holm, sign_flip_test, smallest_effect
+from labelspace.metrics.transfer import StudentAccuracy, linear_probe, student_accuracy
+
+__all__ = [
+    "CostlyConfusion",
+    "Interval",
+    "RiskCoverage",
+    "StudentAccuracy",
+    "accuracy",
+    "accuracy_curve_area",
+    "balanced_accuracy",
+    "brier",
+    "calibration_error",
+    "class_calibration_error",
+    "confusion",
+    "costliest_confusions",
+    "epochs_saved",
+    "equivalent",
+    "expected_cost",
+    "holm",
+    "level_accuracy",
+    "linear_probe",
+    "nll",
+    "paired_interval",
+    "quadratic_kappa",
+    "risk_coverage_area",
+    "risk_coverage_curve",
+    "severity",
+    "sign_flip_test",
+    "smallest_effect",
+    "student_accuracy",
+    "superclass_accuracy",
+    "top_cost",
+    "value_mse",
+]

@@ -1,0 +1,198 @@
+"""How often a model is right: overall, per class, per level of a taxonomy, and by how far it misses.
+
+Letters: N samples, K classes, y the true class indices. Predictions are ``(N,)`` class indices, or ``(N, K)`` scores
+of which the largest is taken (the first of equals).
+"""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, Literal, overload
+
+import torch
+from torch import Tensor
+
+from labelspace import _checks, _inputs
+from labelspace._inputs import Numbers
+from labelspace.sources.tree import ROOT
+from labelspace.space import LabelSpace
+
+
+@overload
+def accuracy(
+    scores_or_predictions: Numbers, y: Numbers, top: int = 1, *, per_sample: Literal[False] = False
+) -> float: ...
+@overload
+def accuracy(scores_or_predictions: Numbers, y: Numbers, top: int = 1, *, per_sample: Literal[True]) -> Tensor: ...
+def accuracy(scores_or_predictions: Numbers, y: Numbers, top: int = 1, *, per_sample: bool = False) -> float | Tensor:
+    """Return the share of samples whose true class is among the ``top`` best guesses.
+
+    Equal scores count in the order of the indices, so that a model that says the same of all classes is not
+    right about all samples.
+
+    Args:
+        scores_or_predictions: scores, larger is likelier; or class indices, for ``top=1``.
+        y: true class indices.
+        top: how many guesses a sample has.
+        per_sample: return 1 or 0 for each sample instead of their mean.
+
+    Shape:
+        ``scores (N, K)`` or ``predictions (N,)``, ``y (N,)``; per sample ``(N,)``.
+
+    Example:
+        >>> accuracy([[0.5, 0.3, 0.2], [0.4, 0.35, 0.25]], [0, 1])
+        0.5
+        >>> accuracy([[0.5, 0.3, 0.2], [0.4, 0.35, 0.25]], [0, 1], top=2)
+        1.0
+    """
+    guesses = _checks.whole("accuracy", "top", top, low=1)
+    given = _inputs.tensor("accuracy", "scores_or_predictions", scores_or_predictions)
+    if given.ndim != 2 and guesses > 1:
+        raise _checks.fail("accuracy", "top", "1 for predictions", guesses, "Give (N, K) scores for more guesses.")
+    predicted, classes = _inputs.predictions("accuracy", "scores_or_predictions", given)
+    labels = _inputs.class_indices("accuracy", "y", y, samples=len(predicted), classes=classes)
+    if classes is not None and guesses > classes:
+        raise _checks.fail("accuracy", "top", f"at most {classes}, the number of classes", guesses)
+    best = best_guesses(given, guesses) if guesses > 1 else predicted[:, None]
+    right = (best == labels[:, None]).any(dim=1).double()
+    return right if per_sample else right.mean().item()
+
+
+def best_guesses(scores: Tensor, k: int) -> Tensor:
+    """Return the ``k`` likeliest classes of each sample, likeliest first, equals in the order of the indices."""
+    return scores.cpu().double().argsort(dim=1, descending=True, stable=True)[:, :k]
+
+
+def balanced_accuracy(predictions: Numbers, y: Numbers, classes: int | None = None) -> float:
+    """Return the mean over classes of the share of their samples that is found, so that rare classes count alike.
+
+    A class without samples in ``y`` is named in a warning, and the mean is over the others.
+
+    Args:
+        predictions: class indices, or scores.
+        y: true class indices.
+        classes: K; by default the columns of the scores, else one more than the largest index seen.
+
+    Shape:
+        ``predictions (N,)`` or ``(N, K)``, ``y (N,)``.
+
+    Example:
+        >>> balanced_accuracy([0, 0, 0, 0], [0, 0, 0, 1])
+        0.5
+    """
+    predicted, labels, number = _inputs.pair("balanced_accuracy", predictions, y, classes)
+    present = _inputs.warn_absent("balanced_accuracy", labels, number, "the mean is over the other classes")
+    counts = _counts(predicted, labels, number).double()[present]
+    found = counts[:, present].diagonal() / counts.sum(dim=1)
+    return found.mean().item()
+
+
+def confusion(predictions: Numbers, y: Numbers, classes: int | None = None, *, normalise: bool = False) -> Tensor:
+    """Return how often a true ``i`` was called a ``j``: the confusion matrix.
+
+    Args:
+        predictions: class indices, or scores.
+        y: true class indices.
+        classes: K; by default the columns of the scores, else one more than the largest index seen.
+        normalise: divide each row by the samples of its class; a class without any is named in a warning and
+            keeps a row of zeros.
+
+    Shape:
+        ``predictions (N,)`` or ``(N, K)``, ``y (N,)``; the result is ``(K, K)``, int64, or float64 if normalised.
+
+    Example:
+        >>> confusion([0, 1, 1, 2], [0, 0, 1, 2])
+        tensor([[1, 1, 0],
+                [0, 1, 0],
+                [0, 0, 1]])
+    """
+    predicted, labels, number = _inputs.pair("confusion", predictions, y, classes)
+    counts = _counts(predicted, labels, number)
+    if not normalise:
+        return counts
+    _inputs.warn_absent("confusion", labels, number, "its row is zero")
+    return counts.double() / counts.sum(dim=1, keepdim=True).clamp_min(1)
+
+
+def quadratic_kappa(predictions: Numbers, y: Numbers, classes: int | None = None) -> float:
+    """Return Cohen's kappa with quadratic weights, for ordered classes: 1 is agreement, 0 is chance.
+
+    ``1 − Σ_ij (i−j)² O_ij / Σ_ij (i−j)² E_ij``, O the confusion matrix and E the one expected of independent
+    predictions with the same totals. Where both sides know one and the same class only, it is 0/0: that is said in
+    a warning and taken as 1, agreement.
+
+    Args:
+        predictions: class indices, or scores.
+        y: true class indices.
+        classes: K; it changes nothing but what is accepted.
+
+    Shape:
+        ``predictions (N,)`` or ``(N, K)``, ``y (N,)``.
+
+    Example:
+        >>> quadratic_kappa([0, 1, 2, 2], [0, 1, 2, 0])
+        0.3846153846153846
+    """
+    from sklearn.metrics import cohen_kappa_score
+
+    predicted, labels, number = _inputs.pair("quadratic_kappa", predictions, y, classes)
+    if len(torch.unique(torch.cat([predicted, labels]))) == 1:
+        warnings.warn(f"quadratic_kappa: only class {int(labels[0])} occurs; agreement is taken as 1.", stacklevel=2)
+        return 1.0
+    # all classes are named: left to itself scikit-learn would close the gaps of those that do not occur
+    return float(cohen_kappa_score(labels.numpy(), predicted.numpy(), labels=range(number), weights="quadratic"))
+
+
+def level_accuracy(predictions: Numbers, y: Numbers, tree_space: LabelSpace) -> Tensor:
+    """Return the accuracy at each level of a taxonomy, from the coarsest to the classes themselves.
+
+    At a level a prediction is right if it has the same ancestor there as the true class; a class that ends above a
+    level stands for itself. A level at which all classes are one is left out: nobody can be wrong there.
+
+    Args:
+        predictions: class indices, or scores.
+        y: true class indices.
+        tree_space: a space built by ``labelspace.tree``, or a subset of one.
+
+    Shape:
+        ``predictions (N,)`` or ``(N, K)``, ``y (N,)``; the result is ``(levels,)``.
+
+    Example:
+        >>> from labelspace import tree
+        >>> animals = tree({"pet": ["cat", "dog"], "vehicle": ["car", "bus"]})
+        >>> level_accuracy([0, 0, 3, 0], [0, 1, 2, 3], animals)
+        tensor([0.7500, 0.2500], dtype=torch.float64)
+    """
+    nodes = _levels(tree_space)
+    predicted, labels, _ = _inputs.pair("level_accuracy", predictions, y, classes=nodes.shape[1])
+    return (nodes[:, predicted] == nodes[:, labels]).double().mean(dim=1)
+
+
+def _counts(predicted: Tensor, labels: Tensor, classes: int) -> Tensor:
+    # one bincount; scikit-learn's function would sort and search the labels first
+    return torch.bincount(labels * classes + predicted, minlength=classes**2).reshape(classes, classes)
+
+
+def _levels(space: Any) -> Tensor:
+    """Return the number of each class's ancestor at each level, coarsest first."""
+    parents = space.source.get("parents") if isinstance(space, LabelSpace) else None
+    if not isinstance(parents, Mapping):
+        raise _checks.fail("level_accuracy", "tree_space", "a space built by labelspace.tree", repr(space))
+    _checks.known_names("level_accuracy", "tree_space", space.names, list(parents))
+    paths = [_path(parents, name) for name in space.names]
+    rows = []
+    for level in range(max(len(path) for path in paths)):
+        nodes = [path[min(level, len(path) - 1)] for path in paths]
+        number = {node: place for place, node in enumerate(dict.fromkeys(nodes))}
+        rows.append([number[node] for node in nodes])
+    return torch.tensor([row for row in rows[:-1] if max(row) > 0] + rows[-1:])
+
+
+def _path(parents: Mapping[str, str], name: str) -> list[str]:
+    """Return the nodes from the top down to a class."""
+    path = [name]
+    while parents.get(path[-1], ROOT) != ROOT:
+        path.append(parents[path[-1]])
+        # a file may say anything, and a cycle would never end
+        if len(path) > len(parents) + 1:
+            raise _checks.fail("level_accuracy", "tree_space", "a taxonomy without cycles", f"one through {name!r}")
+    return path[::-1]

@@ -1,0 +1,89 @@
+"""What is left to learn from: features for another task, a teacher for another model."""
+
+import warnings
+from typing import NamedTuple
+
+from labelspace import _checks, _inputs
+from labelspace._inputs import Numbers
+
+
+def linear_probe(
+    train_x: Numbers, train_y: Numbers, test_x: Numbers, test_y: Numbers, *, strength: float = 1.0
+) -> float:
+    """Return the test accuracy of logistic regression on fixed features.
+
+    Features are scaled to unit variance on the training part first. A test class that training never showed is
+    named in a warning; its samples count as mistakes.
+
+    Args:
+        train_x: features of training samples.
+        train_y: their class indices, at least two different ones.
+        test_x: features of test samples.
+        test_y: their class indices.
+        strength: weight of the L2 penalty, scikit-learn's ``1/C``.
+
+    Shape:
+        ``train_x (M, F)``, ``train_y (M,)``, ``test_x (N, F)``, ``test_y (N,)``.
+
+    Example:
+        >>> linear_probe([[0.0], [0.2], [0.8], [1.0]], [0, 0, 1, 1], [[0.1], [0.9], [0.2]], [0, 1, 1])
+        0.6666666666666666
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    penalty = _checks.number("linear_probe", "strength", strength, low=0, open_low=True)
+    x = _inputs.matrix("linear_probe", "train_x", train_x)
+    y = _inputs.class_indices("linear_probe", "train_y", train_y, samples=len(x))
+    unseen_x = _inputs.matrix("linear_probe", "test_x", test_x)
+    if unseen_x.shape[1] != x.shape[1]:
+        expected = f"of {x.shape[1]} columns, as `train_x`"
+        raise _checks.fail("linear_probe", "test_x", expected, f"shape {tuple(unseen_x.shape)}")
+    unseen_y = _inputs.class_indices("linear_probe", "test_y", test_y, samples=len(unseen_x))
+    if int(y.min()) == int(y.max()):
+        raise _checks.fail("linear_probe", "train_y", "of at least 2 classes", f"class {int(y[0])} only")
+    _warn_unknown(set(unseen_y.tolist()) - set(y.tolist()))
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=1 / penalty, max_iter=1000))
+    return float(model.fit(x.numpy(), y.numpy()).score(unseen_x.numpy(), unseen_y.numpy()))
+
+
+class StudentAccuracy(NamedTuple):
+    """How often a student is right, and how often it says what its teacher says."""
+
+    accuracy: float
+    agreement: float
+
+
+def student_accuracy(student_scores: Numbers, y: Numbers, teacher_scores: Numbers) -> StudentAccuracy:
+    """Return a student's accuracy and its agreement with the teacher's predictions.
+
+    A student can agree more often than it is right: then it has learned its teacher's mistakes too.
+
+    Args:
+        student_scores: scores, or class indices.
+        y: true class indices.
+        teacher_scores: scores of the same samples by the model it learned from, or class indices.
+
+    Shape:
+        ``student_scores (N, K)`` or ``(N,)``, ``y (N,)``, ``teacher_scores (N, K)`` or ``(N,)``.
+
+    Example:
+        >>> student_accuracy([0, 1, 1, 0], [0, 1, 1, 1], [0, 1, 0, 0])
+        StudentAccuracy(accuracy=0.75, agreement=0.75)
+    """
+    student, classes = _inputs.predictions("student_accuracy", "student_scores", student_scores)
+    teacher, columns = _inputs.predictions("student_accuracy", "teacher_scores", teacher_scores)
+    if len(teacher) != len(student) or (None not in (classes, columns) and classes != columns):
+        expected = "of the same samples and classes as `student_scores`"
+        got = f"{len(teacher)} samples, {columns} classes for {len(student)} samples, {classes} classes"
+        raise _checks.fail("student_accuracy", "teacher_scores", expected, got)
+    labels = _inputs.class_indices("student_accuracy", "y", y, samples=len(student), classes=classes)
+    right, same = (student == labels).double(), (student == teacher).double()
+    return StudentAccuracy(right.mean().item(), same.mean().item())
+
+
+def _warn_unknown(unknown: set[int]) -> None:
+    if unknown:
+        listed = ", ".join(map(str, sorted(unknown)[:8]))
+        warnings.warn(f"linear_probe: `train_y` has no sample of class {listed} of `test_y`.", stacklevel=3)

@@ -1,0 +1,84 @@
+"""Distances of targets and of class centres, against scipy."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.spatial.distance import cdist
+from torch.testing import assert_close
+
+from labelspace import LabelSpace, groups, ordinal
+from labelspace.analysis import center_distances, target_distances
+
+
+def cosine(rows):
+    return cdist(rows, rows, "cosine")
+
+
+def test_targets_are_compared_by_the_square_of_the_cosine():
+    rows = np.random.default_rng(0).normal(size=(5, 7))
+    expected = 1 - (1 - cosine(rows)) ** 2
+    np.fill_diagonal(expected, 0)
+    assert_close(target_distances(rows), torch.from_numpy(expected).float(), atol=1e-6, rtol=0)
+    space = LabelSpace(tuple("abcde"), torch.from_numpy(rows), "vectors")
+    assert_close(target_distances(space), space.distances("cos2"), atol=1e-6, rtol=0)
+
+
+def test_the_targets_of_a_smoothed_space_by_hand():
+    # ordinal with three classes, σ = 0.3: rows (0.7, 0.2, 0.1), (0.15, 0.7, 0.15), (0.1, 0.2, 0.7)
+    space = ordinal(3)
+    dot, first, second = 0.7 * 0.15 + 0.2 * 0.7 + 0.1 * 0.15, 0.49 + 0.04 + 0.01, 0.0225 + 0.49 + 0.0225
+    distances = target_distances(space, smoothing=0.3)
+    assert float(distances[0, 1]) == pytest.approx(1 - dot**2 / (first * second), abs=1e-6)
+    assert_close(distances, target_distances(space.targets(0.3)))
+    assert_close(target_distances(space, smoothing=0), 1 - torch.eye(3))
+
+
+def test_groups_are_close_inside_and_far_outside():
+    distances = target_distances(groups([["cat", "dog"], ["car", "bus"]]), smoothing=0.4)
+    assert float(distances[0, 1]) < 0.2
+    assert_close(distances[0, 2:], torch.ones(2))
+
+
+def test_centres_by_hand():
+    # centres (2, 0), (0, 1), (−1, 0): distances 1, 2 and 1; rows divided by 3, 2 and 3
+    x = torch.tensor([[1.0, 0], [3, 0], [0, 1], [-1, 0]])
+    expected = torch.tensor([[0, 1 / 3, 2 / 3], [1 / 2, 0, 1 / 2], [2 / 3, 1 / 3, 0]])
+    assert_close(center_distances(x, torch.tensor([0, 0, 1, 2])), expected)
+
+
+@pytest.mark.parametrize("offset", [0.0, 100.0])
+def test_centres_equal_scipys_cosine_distances(offset):
+    # with an offset the centres are almost parallel: distances near 1e-5, whose ratios single precision would lose
+    random = np.random.default_rng(0)
+    y = np.arange(60) % 6
+    x = random.normal(size=(60, 9)) + offset
+    distances = cosine(np.stack([x[y == label].mean(axis=0) for label in range(6)]))
+    np.fill_diagonal(distances, 0)
+    normalised = distances / distances.sum(axis=1, keepdims=True)
+    assert_close(center_distances(x, y), torch.from_numpy(normalised).float(), atol=1e-6, rtol=0)
+    plain = center_distances(x, y, normalise=False)
+    assert_close(plain, torch.from_numpy(distances).float(), atol=1e-6, rtol=0)
+    assert_close(plain, plain.T)
+
+
+def test_classes_without_samples_are_named_and_the_others_stay_defined():
+    x, y = torch.rand(6, 3), torch.tensor([0, 0, 2, 2, 4, 4])
+    with pytest.warns(UserWarning, match=r"no sample of classes 1, 3, 5; all their distances are NaN"):
+        distances = center_distances(x, y, classes=6)
+    keep = torch.tensor([0, 2, 4])
+    assert_close(distances[keep][:, keep], center_distances(x, y // 2))
+    assert bool(distances[1].isnan().all())
+    assert_close(distances[keep][:, keep].sum(dim=1), torch.ones(3))
+
+
+def test_equal_centres_keep_rows_of_zeros():
+    assert_close(center_distances(torch.ones(4, 2), torch.tensor([0, 0, 1, 1])), torch.zeros(2, 2))
+
+
+def test_bad_input_says_what_is_wrong():
+    with pytest.raises(ValueError, match=r"`smoothing` of target_distances must be left out for a matrix\. Got 0\.1"):
+        target_distances(torch.eye(3), smoothing=0.1)
+    with pytest.raises(ValueError, match=r"`targets` of target_distances must be finite"):
+        target_distances(torch.full((2, 2), torch.nan))
+    with pytest.raises(ValueError, match=r"`y` of center_distances must be of shape \(3,\)"):
+        center_distances(torch.ones(3, 2), torch.tensor([0, 1]))
