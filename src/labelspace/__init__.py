@@ -100,3 +100,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'labelspace' has no attribute {name!r}")
     module = _LATER[name]
     return getattr(importlib.import_module(module), name) if module else importlib.import_module(f"labelspace.{name}")
+
+
+def __dir__() -> list[str]:
+    """Show everything, also what is imported later."""
+    return sorted({*globals(), *_LATER})

@@ -9,6 +9,8 @@ from typing import Any
 
 def write_bytes(path: Path, content: bytes) -> Path:
     """Write the file beside its place and move it there, so that a reader never meets half of it."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} into; make it first.")
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
         with temporary.open("xb") as file:

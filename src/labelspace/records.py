@@ -149,7 +149,8 @@ class RunFolder:
     def _json(self, name: str) -> dict[str, Any]:
         path = self.path / name
         if not path.is_file():
-            remedy = "Finish it with the command that started it."
+            inside = sorted(entry.parent.name for entry in self.path.glob("*/result.json"))
+            remedy = f"It holds runs: {', '.join(inside[:3])}." if inside else "Finish it, or name the folder of a run."
             raise _checks.fail("Run.load", "folder", f"a run with {name}", str(self.path), remedy)
         content = _files.read_json(path)
         assert isinstance(content, dict)

@@ -78,7 +78,9 @@ class LabelSpace:
 
     def index(self, name: str) -> int:
         """Return the index of a class name."""
-        _checks.known_names("LabelSpace.index", "name", [name], self.names)
+        if not isinstance(name, str):
+            raise _checks.fail_type("LabelSpace", "name", "the name of a class", repr(name))
+        _checks.known_names("LabelSpace", "name", [name], self.names)
         return self.names.index(name)
 
     def targets(self, smoothing: float) -> Tensor:

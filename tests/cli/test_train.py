@@ -16,7 +16,7 @@ SHORT = ["--model", "mlp-16", "--epochs", "2", "--limit", "200"]
 def run(*arguments: str, code: int = 0) -> str:
     result = CliRunner().invoke(app, list(arguments))
     assert result.exit_code == code, result.output + str(result.exception)
-    return result.output
+    return result.stdout
 
 
 def test_alone_it_says_what_a_newcomer_needs() -> None:
@@ -71,3 +71,21 @@ def test_bad_input_is_one_line_and_code_2(arguments: list[str], words: str, tmp_
 @pytest.mark.parametrize("arguments", [["train"], ["data", "list"], ["data", "check"]])
 def test_help_has_an_example(arguments: list[str]) -> None:
     assert "xample" in run(*arguments, "--help")
+
+
+def test_an_order_is_never_guessed_from_the_alphabet(tmp_path: Path) -> None:
+    table = tmp_path / "order.csv"
+    rows = [f"{number},{number * number},{['low', 'mid', 'high'][number % 3]}" for number in range(90)]
+    table.write_text("a,b,label\n" + "\n".join(rows) + "\n")
+    command = ["train", str(table), "--method", "semantic", "--space", "ordinal", "--out", str(tmp_path)]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 2
+    assert "Text has no order of its own" in result.output
+    text = run("train", "digits", "--method", "semantic", "--space", "ordinal", "--out", str(tmp_path), *SHORT)
+    assert "0 < 1 < 2" in text
+
+
+def test_lists_and_version() -> None:
+    assert "lls" in run("methods")
+    assert "resnet32" in run("models")
+    assert run("--version").startswith("labelspace ")

@@ -58,7 +58,7 @@ def test_a_finished_run_is_read_not_computed(tmp_path: Path) -> None:
     first = train("digits", out=tmp_path, **SHORT)
     events: list[str] = []
     second = train("digits", out=tmp_path, report=lambda event, _: events.append(event), **SHORT)
-    assert not events
+    assert events == ["finished"]
     assert same_weights(first, second)
     assert not list(first.folder.glob("checkpoint*"))
 
@@ -141,7 +141,7 @@ def test_a_loss_that_is_not_a_number_stops_and_keeps_the_last_good_checkpoint(tm
         ({"epochs": 0}, "`epochs` of train must be greater than or equal to 1. Got 0"),
         ({"method": "semantic"}, "must be a LabelSpace"),
         ({"optimiser": "lion"}, "`optimiser` of train must be"),
-        ({"space": "ordnal", "method": "semantic"}, "`space` of named must be one of"),
+        ({"space": "ordnal", "method": "semantic"}, "`space` of train must be one of.*Did you mean 'ordinal'"),
         ({"method": "onehot", "smoothing": 0.1}, "option name"),
         ({"model": "mlp-x"}, "mlp-"),
         ({"augment": ["mixupp"]}, "mixup"),
@@ -312,3 +312,12 @@ def test_what_is_filled_in_is_not_for_users(option: str) -> None:
 def test_a_step_schedule_needs_milestones() -> None:
     with pytest.raises(ValueError, match="`milestones` of train must be given for schedule='step'"):
         train("digits", schedule="step", **SHORT)
+
+
+def test_predictions_refuse_samples_of_another_form() -> None:
+    digits = data.load("digits")
+    run = train(digits, **SHORT)
+    assert "test accuracy" in repr(run)
+    for wrong in (digits.test.x.float() / 255, digits.test.x[:, :, :4], digits.test.x.numpy(), "file.csv"):
+        with pytest.raises(ValueError, match=r"`x` of Run must be a uint8 tensor of shape \(N, 1, 8, 8\)"):
+            run.predict(wrong)

@@ -1,7 +1,10 @@
 """The command line: thin; each command parses, calls the library and prints."""
 
+from typing import Annotated
+
 import typer
 
+import labelspace
 from labelspace.cli import data
 from labelspace.cli.train import train
 
@@ -11,6 +14,7 @@ HELLO = """labelspace: labels that know how classes relate.
   labelspace data check PATH                             look at data before training on it
   labelspace train digits --method lls                   train one model
   labelspace train digits --method semantic --space ordinal --smoothing 0.3
+  labelspace methods · labelspace models                 what to choose from
   labelspace --help                                      everything else
 """
 
@@ -20,7 +24,32 @@ app.command()(train)
 
 
 @app.callback(invoke_without_command=True)
-def hello(context: typer.Context) -> None:
+def hello(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
     """Labels that know how classes relate."""
-    if context.invoked_subcommand is None:
+    if version:
+        print(f"labelspace {labelspace.__version__}")
+    elif context.invoked_subcommand is None:
         print(HELLO, end="")
+
+
+@app.command()
+def methods() -> None:
+    """List the methods that train takes, one a line.
+
+    Example: labelspace methods
+    """
+    for name in labelspace.methods():
+        summary = (labelspace.criterion_class(name).__doc__ or "").splitlines()[0]
+        print(f"{name:<10} {summary}")
+
+
+@app.command()
+def models() -> None:
+    """List the models that train takes, one a line.
+
+    Example: labelspace models
+    """
+    print(*labelspace.models.names(), sep="\n")

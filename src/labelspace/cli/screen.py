@@ -68,6 +68,8 @@ class TrainingBar:
         """Take a report of the training loop."""
         if event == "resumed":
             errors.print(f"going on at epoch {numbers['epoch']}, step {numbers['step']}", style="yellow")
+        if event == "finished":
+            errors.print(f"already finished, read from {numbers['folder']}", style="yellow", soft_wrap=True)
         if event != "epoch":
             return
         note = f"loss {numbers['train_loss']:.3f}  validation {numbers['validation_accuracy']:.3f}"

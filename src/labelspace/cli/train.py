@@ -93,7 +93,10 @@ def train(
     if as_json:
         print(json.dumps({"folder": str(run.folder), **run.result}, indent=2))
         return
-    console.print(f"{run.config.model} · {method} · {run.result['epochs']} epochs · seed {seed}")
+    epoch_word = "epoch" if run.result["epochs"] == 1 else "epochs"
+    console.print(f"{run.config.model} · {method} · {run.result['epochs']} {epoch_word} · seed {seed}")
+    if space is not None and run.config.space == "ordinal":
+        console.print(f"order       {' < '.join(run.preprocessing['names'])}", soft_wrap=True)
     for part in ("validation", "test"):
         numbers = run.result[part]
         console.print(f"{part:<11} accuracy {numbers['accuracy']:.4f}   nll {numbers['nll']:.4f}")

@@ -248,7 +248,9 @@ class Criterion(nn.Module, ABC):
 
     def _needed(self, name: str, value: Tensor | None) -> Tensor:
         if value is None:
-            remedy = f"Call it as criterion(output, y, {name}=…); a Learner passes features by itself."
+            remedy = f"Call it as criterion(output, y, {name}=…)."
+            if name == "features":
+                remedy += " A Learner passes them on where the model returns a pair (output, features)."
             raise _checks.fail(type(self).__name__, name, "given with every call", None, remedy)
         return value
 

@@ -49,6 +49,12 @@ class Run:
     preprocessing: dict[str, Any]
     folder: Path | None = None
 
+    def __repr__(self) -> str:
+        """Return one line: what was trained and how well."""
+        test = self.result["test"]
+        what = f"{self.config.method} {self.config.model} seed {self.config.seed}"
+        return f"Run({what}: test accuracy {test['accuracy']:.4f}, nll {test['nll']:.4f})"
+
     @classmethod
     def load(cls, folder: str | Path) -> "Run":
         """Read a finished run; nothing in the folder is executed."""
@@ -80,6 +86,8 @@ class Run:
     @torch.no_grad()
     def scores_of(self, x: Any) -> Tensor:
         """Return ``(N, K)`` scores for samples in the form of the dataset (images or texts, for a backbone's run)."""
+        if self.config.backbone is None:
+            self._check(x)
         learner = self.learner()
         dtype = torch.float64 if self.config.precision == "float64" else torch.float32
         normalise = _normalise(self.preprocessing)
@@ -91,6 +99,19 @@ class Run:
             with evaluate.autocast(self.config):
                 found.append(learner(batch.to(dtype) if batch.is_floating_point() else batch))
         return torch.cat(found)
+
+    def _check(self, x: Any) -> None:
+        """Refuse samples of another form: normalised as if they were of this one, they would be nonsense."""
+        facts = self.preprocessing
+        kinds = {"images": "uint8", "text": "int64"}
+        shape, dtype = tuple(facts["input_shape"]), kinds.get(facts["kind"], "float32")
+        numbers = isinstance(x, Tensor) and (dtype == "float32" or x.dtype == getattr(torch, dtype))
+        if not numbers or tuple(x.shape[1:]) != shape:
+            got = f"{x.dtype} of shape {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__
+            expected = f"a {dtype} tensor of shape (N, {', '.join(map(str, shape))}), as the dataset gives"
+            raise _checks.fail("Run", "x", expected, got)
+        if x.is_floating_point() and not bool(torch.isfinite(x).all()):
+            raise _checks.fail("Run", "x", "finite", "NaN or infinity")
 
 
 def train(
@@ -192,6 +213,8 @@ def _resumed(
 ) -> Run:
     """Read a finished run, or go on with it to its end."""
     if folder.finished:
+        if report is not None:
+            report("finished", {"folder": str(folder.path)})
         return Run.load(folder.path)
     loop = Loop(job, folder.path, seconds=seconds, report=report, teacher=teacher)
     run = _finished(job, loop, loop.run(), folder.path)

@@ -1,6 +1,8 @@
 """A label space by a short name, as the command line and configurations write it."""
 
+import math
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +21,15 @@ def named(spec: str, names: Sequence[str], x: Any = None, y: Any = None) -> Labe
     """Return the label space that a short name or a label file stands for, in the order of ``names``.
 
     Args:
-        spec: ``ordinal``, ``uniform``, ``wordnet``, ``text``, ``lda``, or the path of a label file.
+        spec: ``ordinal`` (for class names that are numbers: an order is never guessed from the alphabet), ``uniform``,
+            ``wordnet``, ``text``, ``lda``, or the path of a label file.
         names: the classes.
         x: training samples, for ``lda``.
         y: their class indices, for ``lda``.
 
     Example:
-        >>> named("ordinal", ["low", "mid", "high"]).nearest("low", k=1)[0][0]
-        'mid'
+        >>> named("ordinal", ["1", "2", "3"]).nearest("1", k=1)[0][0]
+        '2'
     """
     builders: dict[str, Callable[[Sequence[str]], LabelSpace]] = {
         "ordinal": ordinal,
@@ -34,13 +37,25 @@ def named(spec: str, names: Sequence[str], x: Any = None, y: Any = None) -> Labe
         "wordnet": wordnet,
         "text": text,
     }
+    if spec == "ordinal" and not all(_is_number(name) for name in names):
+        listed = ", ".join(repr(name) for name in list(names)[:6])
+        remedy = "Text has no order of its own: save labelspace.ordinal([…in order…]) to a file and give that."
+        raise _checks.fail("train", "space", "'ordinal' only where class names are numbers", listed, remedy)
     if spec in builders:
         return builders[spec](names)
     if spec == "lda":
         return lda(x, y, names=names)
     if Path(spec).suffix == ".safetensors":
         space = LabelSpace.load(spec)
-        _checks.known_names("named", "classes of the data", list(names), space.names)
+        _checks.known_names("train", "classes of the data", list(names), space.names)
         return space.subset(list(names))
-    remedy = "Give the path of a label file (.safetensors) or one of these names."
-    raise _checks.fail("named", "space", f"one of {', '.join(NAMES)} or a label file", repr(spec), remedy)
+    near = get_close_matches(spec, NAMES, n=1)
+    remedy = f"Did you mean {near[0]!r}?" if near else "Give the path of a label file (.safetensors) or one of these."
+    raise _checks.fail("train", "space", f"one of {', '.join(NAMES)} or a label file", repr(spec), remedy)
+
+
+def _is_number(name: str) -> bool:
+    try:
+        return math.isfinite(float(name))
+    except ValueError:
+        return False
