@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pkgutil
+from functools import cache
 from typing import Any
 
 import labelspace.criteria as folder
@@ -45,6 +46,7 @@ def make_criterion(name: str, labels: Labels, **options: Any) -> Criterion:
     return kind(labels, **options)
 
 
+@cache  # looking through the folder takes longer than building most criteria
 def _classes() -> dict[str, type[Criterion]]:
     found: dict[str, type[Criterion]] = {}
     for module in pkgutil.iter_modules(folder.__path__):
