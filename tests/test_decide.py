@@ -86,7 +86,7 @@ def test_temperature_of_perfectly_separated_scores_is_bounded():
 def test_temperature_of_scores_that_are_always_wrong_is_bounded():
     scores = torch.eye(3) * 2
     temperature = Temperature().fit(scores, torch.tensor([1, 2, 0]))
-    assert temperature.value == pytest.approx(100 * 2 * math.sqrt(2) / 3)
+    assert temperature.value == pytest.approx(100 * 2)
 
 
 @pytest.mark.parametrize("scores", [torch.zeros(3, 4), torch.full((3, 4), 7.0), torch.randn(3, 1)])
@@ -263,3 +263,23 @@ def test_inversion_refuses_what_cannot_be_inverted():
         invert_smoothing([[0.5, 0.5]], [[1.0, 1.0], [0.0, 1.0]])
     with pytest.raises(TypeError, match=r"a \(K, K\) label matrix. .*Give space.targets\(σ\)"):
         invert_smoothing([[0.5, 0.5]], uniform(2))
+
+
+@pytest.mark.parametrize("mask", [-1e4, -1e9, float(torch.finfo(torch.float32).min)])
+def test_a_masked_class_or_a_wild_sample_does_not_set_the_scale(mask: float) -> None:
+    generator = torch.Generator().manual_seed(0)
+    z = 2 * torch.randn(2000, 4, generator=generator, dtype=torch.float64)
+    y = torch.multinomial(torch.softmax(z, dim=1), 1, generator=generator).squeeze(1)
+    expected = Temperature().fit(5 * z, y).value
+    assert 4 < expected < 6
+    masked = torch.cat([5 * z, torch.full((2000, 1), mask, dtype=torch.float64)], dim=1)
+    assert Temperature().fit(masked, y).value == pytest.approx(expected, rel=1e-4)
+    wild = 5 * z
+    wild[0, (y[0] + 1) % 4] = -1e6
+    assert Temperature().fit(wild, y).value == pytest.approx(expected, rel=1e-2)
+    assert Temperature().fit(z * 1e200, y).value == pytest.approx(1e200, rel=0.2)
+
+
+def test_equal_prices_choose_the_class_whatever_the_rounding() -> None:
+    assert abstain([[0.7, 0.1, 0.2]], 1 - torch.eye(3), 0.3).tolist() == [0]
+    assert abstain(torch.tensor([[0.9, 0.1]]), [[0, 1], [5, 0]], 0.5).tolist() == [0]

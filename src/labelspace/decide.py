@@ -135,7 +135,9 @@ def abstain(probabilities: Numbers, cost: LabelSpace | Numbers, abstain_cost: fl
     given = _inputs.tensor("abstain", "probabilities", probabilities)
     chosen, expected = _cheapest("abstain", given, cost)
     least = expected.gather(1, chosen[:, None]).squeeze(1)
-    return torch.where(price < least, -1, chosen).to(given.device)
+    # equal prices differ by rounding, more so where the probabilities were single precision
+    rounding = 1e-12 if given.dtype == torch.float64 else 1e-6
+    return torch.where(price < least - rounding * (1 + least), -1, chosen).to(given.device)
 
 
 def invert_smoothing(probabilities: Numbers, targets: Numbers) -> Tensor:
@@ -168,9 +170,12 @@ def _fitted(logits: Tensor, labels: Tensor) -> float:
     """Return τ of the least NLL within the range, or 1 where that is no better than leaving scores alone."""
     from scipy.optimize import minimize
 
-    logits = logits - logits.mean(dim=1, keepdim=True)
-    spread = logits.square().mean().sqrt().item()
-    if spread == 0:
+    logits = logits - logits.amax(dim=1, keepdim=True)
+    others = logits.scatter(1, labels[:, None], -torch.inf).amax(dim=1)
+    gaps = (logits.gather(1, labels[:, None]).squeeze(1) - others).abs()
+    # the median: a masked class (−1e9) or one wild sample must not set the scale
+    spread = gaps.median().item() or gaps[gaps.isfinite()].mean().item()
+    if not spread > 0:
         return 1.0
     # In units of the spread the search does not depend on the scale of the scores. The NLL is convex in 1/τ, so
     # along log τ it has one valley and the bounded minimiser is the best within bounds.

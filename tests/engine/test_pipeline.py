@@ -56,7 +56,7 @@ def test_nulls_run_through_the_same_pipeline() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(data_folder() is None, reason="the real datasets are not on this machine")
 def test_held_out_cost_of_decisions_with_its_interval(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing guarantees that minimum-cost decisions win on held-out data: the interval is reported, whatever it says."""
+    """Nothing guarantees that minimum-cost decisions win on held-out data: the interval says what they did."""
     mnist = data.load("mnist", data_dir=str(data_folder())).limit(2000)
     runs = runs_of(mnist, None)
     interval = paired_interval(costs(runs, decide=True), costs(runs, decide=False), relative=True)

@@ -229,3 +229,17 @@ def test_equivalence_needs_the_whole_interval_inside():
     assert not equivalent(Interval(0.0, -0.001, 0.02, 0.95, 5, 100), 0.01)
     with pytest.raises(ValueError, match=r"`margin` of equivalent must be a number in \(0, inf\)"):
         equivalent(inside, 0)
+
+
+def test_tiny_tables_do_not_give_absurd_intervals() -> None:
+    # two seeds and two samples leave one degree of freedom: t = 12.7, not the hundreds of half a degree
+    interval = paired_interval([[1.0, 1.0], [1.0, 0.0]])
+    assert interval.low is not None
+    assert interval.high is not None
+    assert interval.high - interval.low < 2 * 12.8
+
+
+@pytest.mark.parametrize("groups", [[1.0, 2.0, float("nan")], ["a", None, "b"]])
+def test_a_missing_group_is_refused(groups: list[object]) -> None:
+    with pytest.raises(ValueError, match="`groups` of paired_interval must be a group for every sample. Got none at"):
+        paired_interval(np.ones((2, 3)), groups=groups)

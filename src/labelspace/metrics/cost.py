@@ -59,7 +59,9 @@ def expected_cost(
         paid = prices[labels, predicted]
     else:
         price = _checks.number("expected_cost", "abstain_cost", abstain_cost, low=0)
-        predicted, _ = _inputs.predictions("expected_cost", "predictions", predictions, lowest=-1)
+        predicted, columns = _inputs.predictions("expected_cost", "predictions", predictions, lowest=-1)
+        if columns is not None and columns != len(prices):
+            raise _checks.fail("expected_cost", "cost", f"of shape ({columns}, {columns})", f"{tuple(prices.shape)}")
         silent = predicted == -1
         answered, labels, _ = _inputs.pair("expected_cost", predicted.clamp_min(0), y, classes=len(prices))
         paid = torch.where(silent, price, prices[labels, answered])

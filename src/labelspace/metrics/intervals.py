@@ -154,6 +154,10 @@ def _units(groups: Any, samples: int) -> NDArray[np.int64]:
     named = groups.detach().cpu().numpy() if isinstance(groups, Tensor) else np.asarray(groups)
     if named.shape != (samples,):
         raise _checks.fail("paired_interval", "groups", f"of shape ({samples},), one per sample", f"{named.shape}")
+    missing = [place for place, name in enumerate(named.tolist()) if name is None or name != name]
+    if missing:
+        remedy = "Give a sample without a group an id of its own."
+        raise _checks.fail("paired_interval", "groups", "a group for every sample", f"none at {missing[0]}", remedy)
     return np.unique(named, return_inverse=True)[1]
 
 
@@ -233,4 +237,6 @@ def _variance(influence: Array) -> tuple[float, float]:
     of_rest = float((rest**2).sum()) / ((seeds - 1) * (units - 1) * seeds * units)
     variance = max(of_seeds - of_rest, 0.0) + max(of_units - of_rest, 0.0) + of_rest
     spread = of_seeds**2 / (seeds - 1) + of_units**2 / (units - 1)
-    return variance, variance**2 / spread if spread > 0 else seeds - 1.0
+    # V_r is in both parts of ``spread`` and once in the variance; the formula must not fall below what either has
+    fewest = min(seeds, units) - 1.0
+    return variance, max(variance**2 / spread, fewest) if spread > 0 else fewest

@@ -38,7 +38,8 @@ def nll(probabilities: Numbers, y: Numbers, *, per_sample: bool = False) -> floa
     rows, labels = _checked("nll", probabilities, y)
     given = _inputs.tensor("nll", "probabilities", probabilities).dtype
     smallest = torch.finfo(given if given.is_floating_point else torch.float64).tiny
-    values = -rows.gather(1, labels[:, None]).squeeze(1).clamp_min(smallest).log()
+    said = rows.gather(1, labels[:, None]).squeeze(1)
+    values = -torch.where(said == 0, smallest, said).log()
     # −log 1 is a negative zero
     values = values + 0.0
     return values if per_sample else values.mean().item()
