@@ -16,7 +16,8 @@ from labelspace import _checks, _inputs
 from labelspace._inputs import Numbers
 from labelspace.space import LabelSpace
 
-# the fitted τ stays within this factor of the spread of the scores: data that a model separates perfectly want τ → 0
+# the fitted τ stays within this factor of the median gap between the true class and its best rival: data that a model
+# separates perfectly want τ → 0
 RANGE = 100.0
 # prices closer than this share of the dearest one are equal: sums in another order differ by about 1e-16
 TIE = 1e-12
