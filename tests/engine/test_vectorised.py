@@ -19,6 +19,8 @@ from labelspace.engine.sweep import SweepError, grid, sweep
 from labelspace.engine.vectorised import eligible, faster, groups, partition, train_together
 from labelspace.records import Index
 
+pytestmark = pytest.mark.slow  # two minutes of small trainings
+
 SHORT: dict[str, Any] = {"model": "mlp-16-2", "epochs": 3, "limit": 200, "batch_size": 64, "learning_rate": 0.01}
 METHODS: dict[str, list[dict[str, Any]]] = {
     "onehot": [{}],

@@ -55,7 +55,7 @@ def faster(config: Config, members: int) -> bool:
     """Return whether a group of so many members is worth it.
 
     Measured as (one after the other) / (together) on one core with batches of 128, for 4 and 45 members of 64-16-2-10:
-    5 and 24, of 64-128-10: 3 and 9, of 64-500-10: 1.4 and 4; for 4 and 32 members of 784-10: 3 and 7, of 784-16-10: 3
+    5 and 25, of 64-128-10: 3 and 8, of 64-500-10: 1.4 and 3; for 4 and 32 members of 784-10: 3 and 7, of 784-16-10: 3
     and 7, of 784-128-10: 2.3 and 2.7, of 784-256-10: 1.8 and 2.3. Wider layers are left alone: their time is in the
     products themselves, and whether stacking those gains anything depends on the machine.
     """
