@@ -186,6 +186,11 @@ def train_job(
     index: bool = True,
 ) -> Run:
     """Train a prepared job; see ``train``. A sweep writes the index itself."""
+    with own_threads_and_draws(job.config):
+        return _trained(job, out, checkpoint_seconds, report, index)
+
+
+def _trained(job: Job, out: str | Path | None, seconds: float, report: Report | None, index: bool) -> Run:
     teacher = None if job.config.teacher is None else Teacher(Run.load(job.config.teacher), job.dataset)
     if out is None:
         loop = Loop(job, None, report=report, teacher=teacher)
@@ -197,7 +202,7 @@ def train_job(
         folder.create(job.config.model_dump(mode="json"))
     with folder.locked() if first else nullcontext():
         _distributed.wait()
-        run = _resumed(job, folder, checkpoint_seconds, report, teacher)
+        run = _resumed(job, folder, seconds, report, teacher)
         _distributed.wait()
     if first and index:
         Index(out).record(folder, job.config.key())
