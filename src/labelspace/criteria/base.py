@@ -16,7 +16,6 @@ from labelspace.space import LabelSpace
 
 Labels = int | Sequence[str] | LabelSpace
 Reduction = Literal["mean", "sum", "none"]
-EXTRAS = ("features", "index", "teacher")
 
 
 class Term(NamedTuple):

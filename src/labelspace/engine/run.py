@@ -224,15 +224,20 @@ def _resumed(
     loop = Loop(job, folder.path, seconds=seconds, report=report, teacher=teacher)
     run = _finished(job, loop, loop.run(), folder.path)
     if _distributed.rank() == 0:
-        folder.finish(
-            epochs=run.epochs,
-            weights=run.weights,
-            scores=run.scores,
-            space=run.space,
-            preprocessing=run.preprocessing,
-            result=run.result,
-        )
+        keep(run, folder)
     return run
+
+
+def keep(run: Run, folder: RunFolder) -> None:
+    """Write everything a finished run leaves into its folder."""
+    folder.finish(
+        epochs=run.epochs,
+        weights=run.weights,
+        scores=run.scores,
+        space=run.space,
+        preprocessing=run.preprocessing,
+        result=run.result,
+    )
 
 
 def _finished(job: Job, loop: Loop, learner: nn.Module, folder: Path | None) -> Run:
@@ -252,12 +257,13 @@ def _finished(job: Job, loop: Loop, learner: nn.Module, folder: Path | None) -> 
         scores=scores,
         space=learner.criterion.label_space(),
         weights={name: value.detach().clone().contiguous() for name, value in learner.state_dict().items()},
-        preprocessing=_preprocessing(job.dataset),
+        preprocessing=preprocessing_of(job.dataset),
         folder=folder,
     )
 
 
-def _preprocessing(dataset: Dataset) -> dict[str, Any]:
+def preprocessing_of(dataset: Dataset) -> dict[str, Any]:
+    """Return what a record must hold to build the model again and to prepare its samples."""
     return {
         **Outline.of(dataset).plain(),
         "vocabulary": None if dataset.vocabulary is None else list(dataset.vocabulary),

@@ -19,7 +19,7 @@ from labelspace.criteria import Criterion, criterion_class
 from labelspace.engine.build import Job, Outline, make_learner
 from labelspace.engine.config import Config
 from labelspace.engine.feed import Feed
-from labelspace.engine.run import Run, _preprocessing, own_threads_and_draws
+from labelspace.engine.run import Run, keep, own_threads_and_draws, preprocessing_of
 from labelspace.engine.together import Member, Together
 from labelspace.models.mlp import parse_widths
 from labelspace.records import RunFolder
@@ -40,8 +40,6 @@ def eligible(config: Config) -> bool:
     """
     if re.fullmatch(r"linear|mlp(-[1-9]\d*)*", config.model) is None:
         return False
-    if config.label_noise is not None and config.space == "lda":
-        return False  # the space depends on the seed's noise
     if config.augment or config.channels_last or config.precision == "bfloat16" or config.world > 1:
         return False
     if any(getattr(config, name) is not None for name in FIELDS) or not OPTIONS.isdisjoint(config.method_options):
@@ -157,7 +155,8 @@ def _trained(members: Sequence[Member]) -> Iterator[Outcome]:
         result = {part: summaries[number] for part, (_, summaries) in found.items()}
         run = _run(member, together.history[number], {**scores, **labels}, result)
         try:
-            _save(run, member.folder)
+            if member.folder is not None:
+                keep(run, member.folder)
             yield run
         except Exception as error:  # a full disk stops this one; the sweep reports it
             yield error
@@ -178,21 +177,9 @@ def _run(
         scores=scores,
         space=member.learner.criterion.label_space(),
         weights={name: value.detach().clone() for name, value in member.learner.state_dict().items()},
-        preprocessing=_preprocessing(dataset),
+        preprocessing=preprocessing_of(dataset),
         folder=None if member.folder is None else member.folder.path,
     )
-
-
-def _save(run: Run, folder: RunFolder | None) -> None:
-    if folder is not None:
-        folder.finish(
-            epochs=run.epochs,
-            weights=run.weights,
-            scores=run.scores,
-            space=run.space,
-            preprocessing=run.preprocessing,
-            result=run.result,
-        )
 
 
 @lru_cache
