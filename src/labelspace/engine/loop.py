@@ -15,6 +15,7 @@ from labelspace import _checks, _distributed
 from labelspace.engine import checkpoint, evaluate
 from labelspace.engine.augment import Augment
 from labelspace.engine.build import Job, Outline, make_learner, training_labels
+from labelspace.engine.config import Config
 from labelspace.engine.feed import Feed
 from labelspace.engine.optimise import learning_rate, make_optimiser, set_rate
 from labelspace.engine.seeds import generator, stream_seed
@@ -98,10 +99,7 @@ class Loop:
     def _batches(self, epoch: int) -> Iterator[tuple[int, Tensor]]:
         """Yield the batches of an epoch that are still to do."""
         order = torch.randperm(len(self.feed), generator=generator(self.config.seed, "order", epoch))
-        batches = list(torch.split(order, self.config.batch_size))
-        if len(batches) > 1 and len(batches[-1]) == 1:
-            # one sample alone has no batch statistics: it joins the batch before it
-            batches[-2:] = [torch.cat(batches[-2:])]
+        batches = in_batches(order, self.config.batch_size)
         for step in range(self.progress.step, len(batches)):
             yield step, batches[step]
 
@@ -209,12 +207,25 @@ class Loop:
         self.report("resumed", {"epoch": self.progress.epoch, "step": self.progress.step})
 
     def _not_finite(self, value: float, what: str) -> TrainingError:
-        rate = learning_rate(self.config, self.progress.epoch)
-        where = f"method {self.config.method!r}, epoch {self.progress.epoch}, learning rate {rate:g}"
-        remedy = "Lower learning_rate, set clip, or check the data for extreme values"
         there = self.folder is not None and (self.folder / checkpoint.CURRENT).is_file()
         kept = f" The last good checkpoint is kept in {self.folder}." if there else ""
-        return TrainingError(f"The {what} became {value} ({where}). {remedy}.{kept}")
+        return TrainingError(not_finite(self.config, self.progress.epoch, what, value) + kept)
+
+
+def in_batches(order: Tensor, size: int) -> list[Tensor]:
+    """Return the samples of an epoch, in their last axis, in batches."""
+    batches = list(torch.split(order, size, dim=-1))
+    if len(batches) > 1 and batches[-1].shape[-1] == 1:
+        # one sample alone has no batch statistics: it joins the batch before it
+        batches[-2:] = [torch.cat(batches[-2:], dim=-1)]
+    return batches
+
+
+def not_finite(config: Config, epoch: int, what: str, value: float) -> str:
+    """Return what to say of a loss that is not a number."""
+    where = f"method {config.method!r}, epoch {epoch}, learning rate {learning_rate(config, epoch):g}"
+    remedy = "Lower learning_rate, set clip, or check the data for extreme values"
+    return f"The {what} became {value} ({where}). {remedy}."
 
 
 def _agreed(due: bool) -> bool:

@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy
 
 from labelspace.engine.build import Job, training_labels
 from labelspace.engine.feed import Feed
-from labelspace.engine.loop import TrainingError
+from labelspace.engine.loop import TrainingError, in_batches, not_finite
 from labelspace.engine.optimise import learning_rate, make_optimiser, set_rate
 from labelspace.engine.seeds import generator
 from labelspace.engine.stacked import Stack
@@ -67,10 +67,7 @@ class Together:
         """Yield the rows of each batch for every seed, ``(seeds, B)``."""
         streams = [generator(seed, "order", epoch) for seed in self.seeds]
         order = torch.stack([torch.randperm(len(self.feed), generator=stream) for stream in streams])
-        batches = list(torch.split(order, self.config.batch_size, dim=1))
-        if len(batches) > 1 and batches[-1].shape[1] == 1:
-            batches[-2:] = [torch.cat(batches[-2:], dim=1)]  # as in the loop for one
-        yield from batches
+        yield from in_batches(order, self.config.batch_size)
 
     def _step(self, epoch: int, rows: Tensor) -> Tensor:
         """Take one step and return the members' losses."""
@@ -90,11 +87,8 @@ class Together:
         """Keep a member's first failure; it trains on, on numbers that nobody will read."""
         if bool(losses.isfinite().all()):
             return
-        rate = learning_rate(self.config, epoch)
-        where = f"method {self.config.method!r}, epoch {epoch}, learning rate {rate:g}"
-        remedy = "Lower learning_rate, set clip, or check the data for extreme values"
         for member in (~losses.isfinite()).nonzero().flatten().tolist():
-            text = f"The {what} became {losses[member].item()} ({where}). {remedy}."
+            text = not_finite(self.config, epoch, what, losses[member].item())
             self.failures.setdefault(member, TrainingError(text))
 
     def _end_epoch(self, epoch: int, losses: Tensor) -> None:
