@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from operator import getitem
 from typing import Any, final
 
+import torch
 from torch import Tensor, fx
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
@@ -37,6 +38,7 @@ def recorded(function: Function, *inputs: Tensor) -> Function:
     if recorder.mutates:
         return function  # what an operation overwrote may have been one of the constants
     recorder.graph.output(tuple(recorder.node(result) for result in results))
+    recorder.graph.eliminate_dead_code()
     played: Function = fx.GraphModule(recorder.constants, recorder.graph).forward
     return played
 
@@ -61,6 +63,9 @@ class _Recorder(TorchDispatchMode):
         self.mutates = self.mutates or function._schema.is_mutable
         if not any(id(leaf) in self.nodes for leaf in tree_leaves((arguments, keywords))):
             return result  # it depends on no input: its result is a constant, if anything uses it
+        if function is torch.ops.aten.detach.default:  # autograd's own bookkeeping; the values are the same
+            self._learn(result, self.node(arguments[0]))
+            return result
         named, options = tree_map(self.node, (tuple(arguments), dict(keywords)))
         node = self.graph.call_function(function, named, options)
         if isinstance(result, Tensor):
