@@ -64,7 +64,7 @@ def test_temperature_equals_a_scalar_search_at_every_scale(scale):
     assert mean_nll(scores, y, value) <= found.fun + 1e-12
 
 
-@given(seed=st.integers(0, 100_000), classes=st.integers(1, 6), samples=st.integers(1, 30), power=st.integers(-4, 4))
+@given(seed=st.integers(0, 100_000), classes=st.integers(2, 6), samples=st.integers(1, 30), power=st.integers(-4, 4))
 def test_temperature_never_worsens_the_nll_it_was_fitted_on(seed, classes, samples, power):
     scores, y = random_case(seed, samples, classes, scale=10.0**power)
     temperature = Temperature().fit(scores, y)
@@ -76,8 +76,8 @@ def test_temperature_never_worsens_the_nll_it_was_fitted_on(seed, classes, sampl
 def test_temperature_of_perfectly_separated_scores_is_bounded():
     scores = torch.eye(3).repeat(4, 1) * 2
     temperature = Temperature().fit(scores, torch.arange(3).repeat(4))
-    spread = 2 * math.sqrt(2) / 3  # standard deviation of (2, 0, 0)
-    assert spread / 100 * (1 - 1e-9) <= temperature.value < 1
+    # the true class leads by 2
+    assert 2 / 100 * (1 - 1e-9) <= temperature.value < 1
     assert torch.isfinite(temperature(scores)).all()
     # so large that at τ = 1 nothing is left to gain
     assert Temperature().fit(scores * 1e6, torch.arange(3).repeat(4)).value == 1.0
@@ -89,7 +89,7 @@ def test_temperature_of_scores_that_are_always_wrong_is_bounded():
     assert temperature.value == pytest.approx(100 * 2)
 
 
-@pytest.mark.parametrize("scores", [torch.zeros(3, 4), torch.full((3, 4), 7.0), torch.randn(3, 1)])
+@pytest.mark.parametrize("scores", [torch.zeros(3, 4), torch.full((3, 4), 7.0)])
 def test_temperature_of_scores_that_say_nothing_is_one(scores):
     assert Temperature().fit(scores, torch.zeros(3, dtype=torch.long)).value == 1.0
 

@@ -5,7 +5,9 @@ moment once, so exact sums are worth more than speed.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -20,17 +22,56 @@ Numbers = Tensor | NDArray[Any] | Sequence[Any]
 
 # how far a row of probabilities may be from 1 (else 1e-4): half precision rounds entries by up to 0.05 % and 0.2 %
 TOLERANCE = {torch.float16: 2e-3, torch.bfloat16: 1e-2}
+# a table of this many classes squared takes 8 GB; larger numbers are ids that were taken for class indices
+MOST_CLASSES = 2**15
+SEEDS = 2**32  # what scikit-learn accepts; one range for all functions
+NUMBERING = "numpy.unique(y, return_inverse=True) turns labels of any kind into names and indices."
 
 
-def tensor(owner: str, argument: str, value: Any) -> Tensor:
-    """Return numbers as a tensor of their own type: lists of floats in float64, which torch would make float32."""
-    if isinstance(value, Tensor):
-        return value.detach()
+def tensor(owner: str, argument: str, value: Any, remedy: str = "") -> Tensor:
+    """Return numbers as a dense tensor of their own type: lists of floats in float64, which torch would make float32.
+
+    Args:
+        owner: the function that was called.
+        argument: what it calls the value.
+        value: a tensor, an array, or lists of numbers or tensors, which may require gradients.
+        remedy: what to do about text.
+    """
+    expected = "a tensor or array of numbers"
+    try:
+        numbers = value.detach() if isinstance(value, Tensor) else _read(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        text = " of text" if _is_text(value) else ""
+        raise _checks.fail_type(owner, argument, expected, f"{type(value).__name__}{text}", remedy) from error
+    if numbers.is_complex():
+        raise _checks.fail_type(owner, argument, "real numbers", f"dtype {numbers.dtype}", "Give its .real or .abs().")
+    if numbers.is_meta or numbers.is_nested:
+        got = "a nested tensor" if numbers.is_nested else "a tensor on the meta device, which holds none"
+        raise _checks.fail_type(owner, argument, expected, got)
+    numbers = numbers.dequantize() if numbers.is_quantized else numbers
+    return numbers if numbers.layout == torch.strided else numbers.to_dense()
+
+
+def _read(value: Any) -> Tensor:
+    if isinstance(value, list | tuple) and any(isinstance(part, Tensor) for part in value):
+        return torch.stack([part.detach() if isinstance(part, Tensor) else _read(part) for part in value])
     try:
         # a copy, so that arrays that cannot be written to do as well
-        return torch.from_numpy(np.array(value))
-    except (TypeError, ValueError) as error:
-        raise _checks.fail_type(owner, argument, "a tensor or array of numbers", type(value).__name__) from error
+        array = np.array(value)
+    except (TypeError, RuntimeError):
+        # tensors further down that numpy cannot read, since they require gradients or are of half precision
+        if not isinstance(value, list | tuple):
+            raise
+        return torch.stack([_read(part) for part in value])
+    return torch.from_numpy(array.astype(array.dtype.newbyteorder("="), copy=False))
+
+
+def _is_text(value: Any) -> bool:
+    try:
+        parts = np.asarray(value).ravel()[:1].tolist()
+    except (TypeError, ValueError, RuntimeError):
+        return False
+    return bool(parts) and isinstance(parts[0], str | bytes)
 
 
 def matrix(owner: str, argument: str, value: Any, rows: int | None = None) -> Tensor:
@@ -55,11 +96,24 @@ def vector(owner: str, argument: str, value: Any, length: int | None = None) -> 
     return numbers
 
 
-def probabilities(owner: str, argument: str, value: Any) -> Tensor:
+def scores(owner: str, argument: str, value: Any) -> Tensor:
+    """Return finite ``(N, K)`` float64 scores of at least two classes."""
+    numbers = matrix(owner, argument, value)
+    if numbers.shape[1] == 1:
+        remedy = "Predicted classes are x[:, 0]; of two classes, a probability p becomes [1 − p, p], a score z [0, z]."
+        raise _checks.fail(owner, argument, "scores of at least 2 classes", f"shape {tuple(numbers.shape)}", remedy)
+    return numbers
+
+
+def probabilities(
+    owner: str,
+    argument: str,
+    value: Any,
+    remedy: str = "Turn scores into probabilities with torch.softmax(scores, dim=1) or decide.Temperature.",
+) -> Tensor:
     """Return ``(N, K)`` float64 probabilities, after checking that rows are such."""
     given = tensor(owner, argument, value)
     rows = matrix(owner, argument, given)
-    remedy = "Turn scores into probabilities with torch.softmax(scores, dim=1) or decide.Temperature."
     if bool((rows < 0).any()):
         row, column = (rows < 0).nonzero()[0].tolist()
         got = f"{rows[row, column].item():g} in row {row}"
@@ -76,10 +130,9 @@ def class_indices(
     owner: str, argument: str, value: Any, *, samples: int | None = None, classes: int | None = None, lowest: int = 0
 ) -> Tensor:
     """Return ``(N,)`` class indices as int64."""
-    indices = tensor(owner, argument, value).cpu()
-    if indices.is_floating_point() or indices.is_complex() or indices.dtype == torch.bool:
-        remedy = "numpy.unique(y, return_inverse=True) turns labels of any kind into names and indices."
-        raise _checks.fail_type(owner, argument, "class indices (whole numbers)", f"dtype {indices.dtype}", remedy)
+    indices = tensor(owner, argument, value, NUMBERING).cpu()
+    if indices.is_floating_point() or indices.dtype == torch.bool:
+        raise _checks.fail_type(owner, argument, "class indices (whole numbers)", f"dtype {indices.dtype}", NUMBERING)
     if indices.ndim != 1 or len(indices) == 0 or (samples is not None and len(indices) != samples):
         expected = "of shape (N,), N ≥ 1" if samples is None else f"of shape ({samples},), one per sample"
         raise _checks.fail(owner, argument, expected, f"shape {tuple(indices.shape)}")
@@ -95,25 +148,87 @@ def class_indices(
 
 def predictions(owner: str, argument: str, value: Any, lowest: int = 0) -> tuple[Tensor, int | None]:
     """Return predicted indices from ``(N,)`` indices or ``(N, K)`` scores, and K where the scores tell it."""
-    given = tensor(owner, argument, value)
+    given = tensor(owner, argument, value, NUMBERING)
     if given.ndim != 2:
         return class_indices(owner, argument, given, lowest=lowest), None
-    scores = matrix(owner, argument, given)
+    rows = scores(owner, argument, given)
     # the first of equals: a model that says the same of all classes must not be counted as right
-    return scores.argmax(dim=1), scores.shape[1]
+    return rows.argmax(dim=1), rows.shape[1]
 
 
-def pair(owner: str, guesses: Any, y: Any, classes: int | None = None) -> tuple[Tensor, Tensor, int]:
-    """Return predictions, labels and K; without scores or ``classes``, K is one more than the largest index."""
-    predicted, number = predictions(owner, "predictions", guesses)
+def pair(
+    owner: str, guesses: Any, y: Any, classes: int | None = None, source: str = "classes"
+) -> tuple[Tensor, Tensor, int]:
+    """Return predictions, labels and K; without scores or ``classes``, K is one more than the largest index.
+
+    Args:
+        owner: the function that was called, whose arguments are ``predictions`` and ``y``.
+        guesses: class indices, or scores.
+        y: true class indices.
+        classes: K.
+        source: the argument that K comes from.
+    """
+    predicted, columns = predictions(owner, "predictions", guesses)
+    number = columns
     if classes is not None:
-        wanted = _checks.whole(owner, "classes", classes, low=1)
-        if number not in (None, wanted):
-            raise _checks.fail(owner, "classes", f"{number}, the columns of the scores", wanted)
-        number = wanted
+        number = class_count(owner, "classes", classes) if source == "classes" else classes
+        same_classes(owner, source, number, columns)
         class_indices(owner, "predictions", predicted, classes=number)
     labels = class_indices(owner, "y", y, samples=len(predicted), classes=number)
-    return predicted, labels, number or int(torch.maximum(predicted, labels).max()) + 1
+    return predicted, labels, number or highest(owner, predictions=predicted, y=labels) + 1
+
+
+def same_classes(owner: str, source: str, number: int, columns: int | None) -> None:
+    """Refuse an argument that speaks of another number of classes than the scores have columns."""
+    if columns not in (None, number):
+        expected = f"{columns}" if source == "classes" else f"of {columns} classes"
+        raise _checks.fail(owner, source, f"{expected}, the columns of the scores", number)
+
+
+def highest(owner: str, **indices: Tensor) -> int:
+    """Return the largest class index of some arguments, none of which may be an id of something else."""
+    for argument, values in indices.items():
+        if int(values.max()) >= MOST_CLASSES:
+            got = f"{int(values.max())} at position {int(values.argmax())}"
+            raise _checks.fail(owner, argument, f"class indices below {MOST_CLASSES}", got, NUMBERING)
+    return max(int(values.max()) for values in indices.values())
+
+
+def class_count(owner: str, argument: str, value: Any) -> int:
+    """Return a number of classes."""
+    number = _checks.whole(owner, argument, value, low=1)
+    if number > MOST_CLASSES:
+        raise _checks.fail(owner, argument, f"at most {MOST_CLASSES} classes", number)
+    return number
+
+
+def class_names(owner: str, argument: str, value: Any, number: int | None = None) -> tuple[str, ...]:
+    """Return unique names, from a number of classes or from a sequence, and ``number`` of them if that is given."""
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        names = tuple(map(str, range(class_count(owner, argument, value))))
+    elif isinstance(value, str | bool) or not isinstance(value, Iterable):
+        raise _checks.fail_type(owner, argument, "a number of classes or a list of names", repr(value))
+    else:
+        names = tuple(value)
+    for name in names:
+        if not isinstance(name, str) or not name:
+            remedy = "Turn it into text first, for example with str()."
+            raise _checks.fail_type(owner, argument, "non-empty strings", repr(name), remedy)
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise _checks.fail(owner, argument, "unique", f"{repeated[0]!r} more than once", "Rename or merge the classes.")
+    if not names or len(names) != (number or len(names)):
+        expected = "at least one class" if number is None else f"{number} names, one per class"
+        raise _checks.fail(owner, argument, expected, len(names))
+    return names
+
+
+def seed(owner: str, value: Any) -> int:
+    """Return a seed that all of numpy, torch and scikit-learn accept."""
+    number = _checks.whole(owner, "seed", value)
+    if number >= SEEDS:
+        raise _checks.fail(owner, "seed", f"a whole number from 0 to {SEEDS - 1}", number)
+    return number
 
 
 def prices(owner: str, value: Any, classes: int | None = None) -> Tensor:
@@ -155,7 +270,11 @@ def warn_absent(owner: str, y: Tensor, classes: int, consequence: str) -> Tensor
     present = torch.bincount(y, minlength=classes) > 0
     absent = (~present).nonzero().flatten().tolist()
     if absent:
-        shown = ", ".join(map(str, absent[:8])) + (f" and {len(absent) - 8} more" if len(absent) > 8 else "")
-        word = "class" if len(absent) == 1 else "classes"
-        warnings.warn(f"{owner}: `y` has no sample of {word} {shown}; {consequence}.", stacklevel=3)
+        warnings.warn(f"{owner}: `y` has no sample of {some_classes(absent)}; {consequence}.", stacklevel=3)
     return present
+
+
+def some_classes(places: list[int], most: int = 8) -> str:
+    """Return text such as ``"class 3"`` or ``"classes 0, 2 and 5 more"``."""
+    shown = ", ".join(map(str, places[:most])) + (f" and {len(places) - most} more" if len(places) > most else "")
+    return f"class {shown}" if len(places) == 1 else f"classes {shown}"

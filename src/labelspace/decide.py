@@ -30,14 +30,15 @@ class Temperature:
 
     ``fit`` minimises the mean of ``−log softmax(scores / τ)[y]`` over log τ (L-BFGS, float64). The order of the
     scores, and so accuracy, is unchanged. The NLL on the fitting data is never worse than at τ = 1. Data that are
-    perfectly separated, or always wrong, would drive τ to 0 or ∞: it stays between 1/100 and 100 times the standard
-    deviation of a sample's scores. Where all scores of each sample are equal every τ is as good, and it is 1.
+    perfectly separated, or always wrong, would drive τ to 0 or ∞: it stays between 1/100 and 100 times the median gap
+    between the true class and its best rival. Where all scores of each sample are equal every τ is as good, and it
+    is 1.
 
     Args:
         value: τ > 0, to restore one fitted before.
 
     Shape:
-        ``scores (N, K)``, ``y (N,)`` class indices; probabilities are ``(N, K)``.
+        ``scores (N, K)``, K ≥ 2, ``y (N,)`` class indices; probabilities are ``(N, K)``.
 
     Example:
         >>> scores = torch.tensor([[4.0, 0.0], [4.0, 0.0], [4.0, 0.0], [0.0, 4.0]])
@@ -57,7 +58,7 @@ class Temperature:
 
     def fit(self, scores: Numbers, y: Numbers) -> Self:
         """Set ``value`` from held-out scores and their labels, and return itself."""
-        logits = _inputs.matrix("Temperature.fit", "scores", scores)
+        logits = _inputs.scores("Temperature.fit", "scores", scores)
         samples, classes = logits.shape
         labels = _inputs.class_indices("Temperature.fit", "y", y, samples=samples, classes=classes)
         self.value = _fitted(logits, labels)
@@ -66,7 +67,7 @@ class Temperature:
     def apply(self, scores: Numbers) -> Tensor:
         """Return probabilities ``softmax(scores / τ)``, in float32 or, for float64 scores, float64."""
         given = _inputs.tensor("Temperature.apply", "scores", scores)
-        found = torch.softmax(_inputs.matrix("Temperature.apply", "scores", given) / self.value, dim=1)
+        found = torch.softmax(_inputs.scores("Temperature.apply", "scores", given) / self.value, dim=1)
         return _like(found, given)
 
     def __call__(self, scores: Numbers) -> Tensor:
@@ -220,7 +221,7 @@ def _invertible(targets: Any, classes: int) -> Tensor:
     owner = "invert_smoothing"
     if isinstance(targets, LabelSpace):
         raise _checks.fail_type(owner, "targets", "a (K, K) label matrix", repr(targets), "Give space.targets(σ).")
-    matrix = _inputs.probabilities(owner, "targets", targets)
+    matrix = _inputs.probabilities(owner, "targets", targets, "Give space.targets(σ), or divide each row by its sum.")
     if matrix.shape != (classes, classes):
         raise _checks.fail(owner, "targets", f"of shape ({classes}, {classes})", f"shape {tuple(matrix.shape)}")
     condition = torch.linalg.cond(matrix).item()

@@ -82,3 +82,10 @@ def test_bad_input_says_what_is_wrong():
         target_distances(torch.full((2, 2), torch.nan))
     with pytest.raises(ValueError, match=r"`y` of center_distances must be of shape \(3,\)"):
         center_distances(torch.ones(3, 2), torch.tensor([0, 1]))
+    for classes in (["a", "a"], ["a", 1], "ab", True, 0, 2**20):
+        with pytest.raises((ValueError, TypeError), match=r"`classes` of center_distances must be"):
+            center_distances(torch.ones(2, 2), torch.tensor([0, 1]), classes=classes)
+    with pytest.raises(
+        ValueError, match=r"`y` of center_distances must be class indices below 32768\. Got 1000000000 at"
+    ):
+        center_distances(torch.ones(2, 2), torch.tensor([0, 10**9]))

@@ -65,14 +65,28 @@ D = points(3)
         (-D, None, r"non-negative with a zero diagonal"),
         (D[:2], None, r"a square array"),
         (D[:1, :1], None, r"between at least 2 classes"),
-        (D, ["a", "b"], r"`names` of tree must be 3 names, one per row\. Got 2"),
-        (D, ["a", "b", "a"], r"unique"),
+        (D, ["a", "b"], r"`names` of tree must be 3 names, one per class\. Got 2"),
+        (D, ["a", "b", "a"], r"`names` of tree must be unique"),
+        (D, "abc", r"`names` of tree must be a number of classes or a list of names\. Got 'abc'"),
+        (D, True, r"`names` of tree must be a number of classes"),
+        (D, ["a", 1, "b"], r"`names` of tree must be non-empty strings\. Got 1"),
         (D.where(torch.tensor([True, False, True]), torch.nan), None, r"`distances` of tree must be finite"),
     ],
 )
 def test_bad_input_says_what_is_wrong(distances, names, message):
     with pytest.raises((ValueError, TypeError), match=message):
         tree(distances, names)
+
+
+def test_rounding_is_forgiven_and_no_more():
+    # three classes: cat and dog at −1e-9 (the same point, after rounding), car at 2 from both; diagonal not quite zero
+    rounded = torch.tensor([[1e-8, -1e-9, 2], [-1e-9, 0, 2 + 1e-8], [2, 2, -1e-8]], dtype=torch.float64)
+    built = tree(rounded, ["cat", "dog", "car"])
+    assert_close(built.linkage[:, 2], torch.tensor([0, 2], dtype=torch.float64), atol=1e-7, rtol=0)
+    assert {frozenset(leaves(part)) for part in built.nested()} == {frozenset({"cat", "dog"}), frozenset({"car"})}
+    for bad in (torch.eye(3) * 3e-6, torch.tensor([[0, -3e-6, 0], [-3e-6, 0, 0], [0, 0, 0]])):
+        with pytest.raises(ValueError, match="non-negative with a zero diagonal"):
+            tree(rounded + bad)
 
 
 def test_a_class_without_samples_is_named():

@@ -39,6 +39,34 @@ def test_tsne_keeps_clusters_apart_and_repeats(features):
         assert silhouette_score(plane.numpy(), y) > 0.5
 
 
+class Recorder:
+    """In place of scikit-learn's t-SNE: keeps what it is given."""
+
+    given: np.ndarray
+
+    def __init__(self, **options):
+        self.options = options
+
+    def fit_transform(self, rows):
+        Recorder.given = rows
+        return np.zeros((len(rows), 2))
+
+
+@pytest.mark.parametrize(("features", "columns"), [(80, 50), (51, 50), (50, 50), (10, 10)])
+def test_tsne_gets_fifty_principal_components_at_most(monkeypatch, features, columns):
+    monkeypatch.setattr("sklearn.manifold.TSNE", Recorder)
+    x, _ = clusters(features)
+    projection(x, method="tsne")
+    assert Recorder.given.shape == (90, columns)
+    if features == columns:
+        assert_close(torch.from_numpy(Recorder.given), torch.from_numpy(x))
+        return
+    # the components are those of the singular values of the centred features, largest first, each up to its sign
+    left, values, _ = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)
+    expected = torch.from_numpy((left * values)[:, :columns])
+    assert_close(torch.from_numpy(Recorder.given).abs(), expected.abs(), atol=1e-6, rtol=0)
+
+
 @pytest.mark.parametrize("method", ["pca", "tsne"])
 @pytest.mark.parametrize("shape", [(2, 3), (4, 1), (3, 70)])
 def test_few_samples_and_features(method, shape):
@@ -55,6 +83,7 @@ def test_few_samples_and_features(method, shape):
         (torch.full((3, 3), torch.nan), {}, r"`features` of projection must be finite"),
         (torch.eye(3), {"method": "umap"}, r"`method` of projection must be one of 'pca', 'tsne'"),
         (torch.eye(3), {"seed": -1}, r"`seed` of projection"),
+        (torch.eye(3), {"seed": 2**32}, r"`seed` of projection must be a whole number from 0 to 4294967295"),
         (torch.eye(3), {"perplexity": 0}, r"`perplexity` of projection"),
     ],
 )

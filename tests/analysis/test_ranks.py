@@ -11,7 +11,7 @@ from scipy import stats
 from torch.testing import assert_close
 
 from labelspace import LabelSpace, tree, wordnet
-from labelspace.analysis import kendall
+from labelspace.analysis import kendall, naa_distances
 
 
 def scipys(distances, reference):
@@ -125,6 +125,49 @@ def test_no_path_is_farther_than_any():
         kendall(distances, hops, permutations=1).per_class,
         kendall(distances, torch.where(hops < 0, 6, hops), permutations=1).per_class,
     )
+
+
+def test_diagonals_may_hold_anything():
+    random = torch.Generator().manual_seed(0)
+    distances, hops = torch.rand(4, 4, generator=random), nested(2, 2).hops
+    expected = kendall(distances, hops, permutations=19)
+    found = kendall(
+        distances.clone().fill_diagonal_(torch.nan), hops.double().fill_diagonal_(torch.nan), permutations=19
+    )
+    assert_close(found.per_class, expected.per_class)
+    assert (found.tau, found.p_value, found.note) == (expected.tau, expected.p_value, "")
+
+
+def test_a_class_without_distances_is_named_and_the_others_stay_defined():
+    # class 1 has no sample, so that NAA knows no distance to it; the others rank each other as without it
+    random = torch.Generator().manual_seed(0)
+    features, y = torch.rand(40, 5, generator=random), torch.tensor([0, 2, 3, 4]).repeat(10)
+    with pytest.warns(UserWarning, match="no sample of class 1"):
+        distances = naa_distances(features, y)
+    hops = torch.randint(1, 5, (5, 5), generator=random)
+    keep = torch.tensor([0, 2, 3, 4])
+    found = kendall(distances, hops, permutations=9)
+    expected = kendall(distances[keep][:, keep], hops[keep][:, keep], permutations=9)
+    assert found.note.startswith("no distances: class 1")
+    assert_close(found.per_class[keep], expected.per_class, equal_nan=True)
+    assert bool(found.per_class[1].isnan())
+    assert (found.tau, found.low, found.high, found.p_value) == (
+        expected.tau,
+        expected.low,
+        expected.high,
+        expected.p_value,
+    )
+
+
+def test_a_missing_distance_is_not_an_absent_class():
+    distances = torch.rand(4, 4, generator=torch.Generator().manual_seed(0))
+    distances[0, 1:] = torch.nan  # the others do have distances to class 0
+    with pytest.raises(ValueError, match=r"`distances` of kendall must be finite\. Got nan at row 0, column 1"):
+        kendall(distances, nested(2, 2))
+    absent = torch.full((4, 4), torch.nan)
+    absent[2:, 2:] = 1
+    with pytest.raises(ValueError, match=r"must be finite for at least 3 classes that have a path\. Got 2"):
+        kendall(absent, nested(2, 2))
 
 
 def test_equal_distances_rank_nothing():

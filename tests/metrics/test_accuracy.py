@@ -136,6 +136,15 @@ def test_quadratic_kappa_equals_scikit_learn_and_the_formula():
     assert quadratic_kappa(predicted, y) == pytest.approx(1 - (weights * observed).sum() / (weights * chance).sum())
 
 
+def test_quadratic_kappa_needs_no_table_of_classes():
+    # ids near 30,000: the formula written out over pairs, not over classes squared
+    random = np.random.default_rng(0)
+    y = random.integers(29_000, 30_000, 200)
+    predicted = y + random.integers(-200, 200, 200)
+    chance = ((predicted[:, None] - y) ** 2).mean()
+    assert quadratic_kappa(predicted, y) == pytest.approx(1 - ((predicted - y) ** 2).mean() / chance, abs=1e-12)
+
+
 def test_quadratic_kappa_of_one_class_is_said_to_be_agreement():
     with pytest.warns(UserWarning, match="quadratic_kappa: only class 2 occurs"):
         assert quadratic_kappa([2, 2], [2, 2]) == 1.0
@@ -147,6 +156,13 @@ def test_level_accuracy_by_hand():
     # is wrong: 5/6
     space = tree({"left": ["a", "b"], "right": ["c"]})
     assert_close(level_accuracy(PREDICTED, Y, space), torch.tensor([5 / 6, 4 / 6], dtype=torch.float64))
+
+
+def test_level_accuracy_per_sample_by_hand():
+    # of the mistakes (0 as 1, 1 as 2) the first stays under "left"
+    right = level_accuracy(PREDICTED, Y, tree({"left": ["a", "b"], "right": ["c"]}), per_sample=True)
+    expected = torch.tensor([[1.0, 1], [1, 1], [1, 0], [1, 1], [0, 0], [1, 1]], dtype=torch.float64)
+    assert_close(right, expected)
 
 
 def test_level_accuracy_with_one_top_and_unequal_depths():
@@ -169,3 +185,7 @@ def test_level_accuracy_needs_a_tree():
         level_accuracy([0], [0], loop)
     with pytest.raises(ValueError, match="`y` of level_accuracy must be class indices from 0 to 1"):
         level_accuracy([0], [2], tree({"top": ["a", "b"]}))
+    with pytest.raises(
+        ValueError, match="`tree_space` of level_accuracy must be of 3 classes, the columns of the scores"
+    ):
+        level_accuracy(torch.randn(2, 3), [0, 1], tree({"top": ["a", "b"]}))

@@ -27,6 +27,7 @@ def test_three_classes_by_hand():
     test = [[0.3, 0.3, 0.4], [0.1, 0.1, 0.8]]
     assert superclass_accuracy(train, [0, 0, 1], test, [0, 1]) == 1.0
     assert superclass_accuracy(train, [0, 0, 1], test, [1, 1]) == 0.5
+    assert superclass_accuracy(train, [0, 0, 1], test, [1, 1], per_sample=True).tolist() == [0, 1]
 
 
 def test_equals_the_best_one_to_one_naming_of_the_clusters():

@@ -32,6 +32,7 @@ def test_top_cost_by_hand():
     # the two best guesses are 0 then 2 for a true 0: (0 + 2)/2 = 1; and 1 then 0 for a true 2: (1 + 6)/2 = 3.5
     scores = [[0.6, 0.1, 0.3], [0.3, 0.5, 0.2]]
     assert top_cost(scores, [0, 2], PRICES, k=2) == pytest.approx((1 + 3.5) / 2)
+    assert top_cost(scores, [0, 2], PRICES, k=2, per_sample=True).tolist() == [1, 3.5]
     assert top_cost(scores, [0, 2], PRICES, k=1) == expected_cost(scores, [0, 2], PRICES)
 
 
@@ -107,3 +108,25 @@ def test_bad_names_and_numbers_of_guesses():
         costliest_confusions(PREDICTED, Y, PRICES, ["a", "b"])
     with pytest.raises(ValueError, match="`k` of top_cost must be at most 3, the number of classes. Got 4"):
         top_cost(torch.randn(4, 3), Y, PRICES, k=4)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda scores: expected_cost(scores, [0, 1], PRICES),
+        lambda scores: expected_cost(scores, [0, 1], PRICES, abstain_cost=1.0),
+        lambda scores: top_cost(scores, [0, 1], PRICES, k=2),
+        lambda scores: costliest_confusions(scores, [0, 1], PRICES),
+        lambda scores: severity(scores, [0, 1], PRICES),
+    ],
+)
+def test_prices_of_other_classes_than_the_scores_are_named(call):
+    with pytest.raises(ValueError, match=r"`cost` of \w+ must be of 4 classes, the columns of the scores. Got 3"):
+        call(torch.randn(2, 4))
+
+
+def test_values_of_other_classes_than_the_scores_are_named():
+    with pytest.raises(
+        ValueError, match="`values` of value_mse must be of 4 classes, the columns of the scores. Got 2"
+    ):
+        value_mse(torch.randn(2, 4), [0, 1], [1.0, 2.0])

@@ -55,6 +55,20 @@ def test_groups_are_drawn_whole():
     assert hits["samples"] <= 120
 
 
+@pytest.mark.parametrize("sizes", [[10] * 8, [4, 6, 8, 10, 10, 12, 14, 16]])
+def test_eight_groups_are_enough_to_cover_the_truth(sizes):
+    # with eight patients t has seven degrees of freedom: 2.36 instead of 1.96, which would cover 91 percent
+    random = np.random.default_rng(2)
+    patients = np.repeat(np.arange(8), sizes)
+    rounds, hits = 400, 0
+    for number in range(rounds):
+        values = random.normal(size=(1, 8))[:, patients] + crossed(random, 3, len(patients), 0.1, 0.0, 0.3)
+        result = paired_interval(values, groups=patients, resamples=100, seed=number)
+        hits += result.low <= 0 <= result.high
+    # a binomial of 400 at 0.95 has a standard deviation of 0.011; groups of unequal size cost a percent
+    assert 0.92 <= hits / rounds <= 0.98
+
+
 def test_groups_of_different_size_give_the_mean_over_samples():
     # three classes of patients: 1, 2 and 3 images; the mean over samples is (1 + 2·2 + 3·3)/6 = 14/6
     values = torch.tensor([1.0, 2, 2, 3, 3, 3]).repeat(2, 1)
@@ -86,6 +100,7 @@ def test_a_hand_made_example_of_three_samples():
     # the residuals 0, ½, −½ of both seeds give σ² = 1/2, V_r = 1/12; V = 0 + 0 + 1/12, ν = V²/(V_x²/2) = 18
     result = paired_interval(a, b)
     assert result.high - result.low == pytest.approx(2 * stats.t.ppf(0.975, 18) * (1 / 12) ** 0.5)
+    assert result.p_value == pytest.approx(2 * stats.t.sf((1 / 3) / (1 / 12) ** 0.5, 18))
 
 
 def test_seeds_alone_agree_with_the_t_interval_and_with_scipy():
@@ -229,6 +244,10 @@ def test_equivalence_needs_the_whole_interval_inside():
     assert not equivalent(Interval(0.0, -0.001, 0.02, 0.95, 5, 100), 0.01)
     with pytest.raises(ValueError, match=r"`margin` of equivalent must be a number in \(0, inf\)"):
         equivalent(inside, 0)
+    with pytest.raises(
+        TypeError, match=r"`interval` of equivalent must be an Interval\. Got \(0\.0, -0\.01, 0\.01\)\. Give"
+    ):
+        equivalent((0.0, -0.01, 0.01), 0.1)
 
 
 def test_tiny_tables_do_not_give_absurd_intervals() -> None:

@@ -47,8 +47,10 @@ def test_equals_have_no_order():
 
 
 def test_bad_input_is_refused():
-    with pytest.raises(ValueError, match=r"`risk` of risk_coverage_curve must be of shape \(2,\). Got shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"`risk` of risk_coverage_area must be of shape \(2,\). Got shape \(3,\)"):
         risk_coverage_area([0.1, 0.2], [0, 1, 0])
+    with pytest.raises(ValueError, match=r"`risk` of risk_coverage_curve must be of shape \(2,\). Got shape \(3,\)"):
+        risk_coverage_curve([0.1, 0.2], [0, 1, 0])
     with pytest.raises(ValueError, match="`confidence` of .* must be finite. Got nan at position 1"):
         risk_coverage_area([0.1, float("nan")], [0, 1])
     with pytest.raises(ValueError, match=r"of shape \(N,\), N ≥ 1. Got shape \(0,\)"):

@@ -18,7 +18,9 @@ def blobs(samples, seed):
 def test_probe_by_hand():
     # three classes on a line at −1, 0 and 1 (in steps of 0.1 around): the borders are near ±0.5
     train_x = [[-1.1], [-0.9], [-0.1], [0.1], [0.9], [1.1]]
-    assert linear_probe(train_x, [0, 0, 1, 1, 2, 2], [[-1.0], [0.0], [1.0], [1.2]], [0, 1, 2, 0]) == 0.75
+    test_x, test_y = [[-1.0], [0.0], [1.0], [1.2]], [0, 1, 2, 0]
+    assert linear_probe(train_x, [0, 0, 1, 1, 2, 2], test_x, test_y) == 0.75
+    assert linear_probe(train_x, [0, 0, 1, 1, 2, 2], test_x, test_y, per_sample=True).tolist() == [1, 1, 1, 0]
 
 
 def test_probe_equals_scikit_learn_on_scaled_features():
@@ -53,6 +55,8 @@ def test_student_by_hand():
     found = student_accuracy(student, [0, 2, 2], teacher)
     assert (found.accuracy, found.agreement) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
     assert student_accuracy(teacher, [0, 2, 2], teacher).agreement == 1.0
+    each = student_accuracy(student, [0, 2, 2], teacher, per_sample=True)
+    assert (each.accuracy.tolist(), each.agreement.tolist()) == ([1, 0, 0], [1, 1, 0])
 
 
 def test_student_refuses_a_teacher_of_other_samples_or_classes():

@@ -41,7 +41,8 @@ def tree(distances: Numbers, names: int | Sequence[str] | None = None, method: s
     """Return the agglomerative tree of a distance matrix: the two closest clusters are merged until one is left.
 
     Args:
-        distances: symmetric, zero on the diagonal, such as those of ``naa_distances``.
+        distances: symmetric, zero on the diagonal, such as those of ``naa_distances``. Rounding, up to a millionth of
+            the largest, is forgiven.
         names: class names; numbers if left out.
         method: what the distance of two clusters is; ``"average"`` is the mean over pairs of classes.
 
@@ -67,16 +68,14 @@ def tree(distances: Numbers, names: int | Sequence[str] | None = None, method: s
     matrix = symmetric("tree", distances)
     if len(matrix) < 2:
         raise _checks.fail("tree", "distances", "between at least 2 classes", f"shape {tuple(matrix.shape)}")
-    classes = _checks.class_names("tree", len(matrix) if names is None else names)
-    if len(classes) != len(matrix):
-        raise _checks.fail("tree", "names", f"{len(matrix)} names, one per row", f"{len(classes)}")
+    classes = _inputs.class_names("tree", "names", len(matrix) if names is None else names, len(matrix))
     merges = linkage(squareform(matrix.numpy(), checks=False), method=method, optimal_ordering=True)
     order = tuple(leaves_list(merges).tolist())
     return Tree(torch.from_numpy(merges), order, classes)
 
 
 def symmetric(owner: str, distances: Numbers, argument: str = "distances") -> Float[Tensor, "k k"]:
-    """Return checked distances in float64, exactly symmetric."""
+    """Return checked distances in float64, exactly symmetric; what rounding left on the diagonal or below 0 is 0."""
     given = _inputs.tensor(owner, argument, distances)
     if given.ndim == 2 and given.is_floating_point():
         absent = given.isnan().sum(dim=1) >= max(len(given) - 1, 1)
@@ -91,9 +90,10 @@ def symmetric(owner: str, distances: Numbers, argument: str = "distances") -> Fl
         got = f"{matrix[row, column].item():g} from {row} to {column} and {matrix[column, row].item():g} back"
         remedy = "Average both ways, (d + d.T)/2, or ask center_distances for normalise=False."
         raise _checks.fail(owner, argument, "symmetric", got, remedy)
-    if bool((matrix < 0).any()) or bool((matrix.diagonal() != 0).any()):
-        got = f"a smallest entry of {matrix.min().item():g}, a diagonal up to {matrix.diagonal().max().item():g}"
+    own = float(matrix.diagonal().abs().max())
+    if bool((matrix < -tolerance).any()) or own > tolerance:
+        got = f"a smallest entry of {matrix.min().item():g}, a diagonal up to {own:g}"
         raise _checks.fail(
             owner, argument, "non-negative with a zero diagonal", got, "Give distances, not similarities."
         )
-    return (matrix + matrix.T) / 2
+    return ((matrix + matrix.T) / 2).clamp_min(0).fill_diagonal_(0)

@@ -66,9 +66,9 @@ def labelled(
 ) -> tuple[Float[Tensor, "n f"], Int[Tensor, " n"], int]:
     """Return features in float64, class indices and the number of classes."""
     rows = _inputs.matrix(owner, "features", features)
-    number = None if classes is None else len(_checks.class_names(owner, classes))
+    number = None if classes is None else len(_inputs.class_names(owner, "classes", classes))
     indices = _inputs.class_indices(owner, "y", y, samples=len(rows), classes=number)
-    return rows, indices, int(indices.max()) + 1 if number is None else number
+    return rows, indices, _inputs.highest(owner, y=indices) + 1 if number is None else number
 
 
 def _cheaper(samples: int, features: int, classes: int) -> str:

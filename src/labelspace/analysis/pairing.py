@@ -72,7 +72,7 @@ def agreement(
     _checks.choice("agreement", "metric", metric, METRICS)
     _checks.choice("agreement", "correlation", correlation, ["spearman", "pearson"])
     draws = _checks.whole("agreement", "permutations", permutations, low=1)
-    generator = np.random.default_rng(_checks.whole("agreement", "seed", seed))
+    generator = np.random.default_rng(_inputs.seed("agreement", seed))
     space_b = _matched(space_a, space_b)
     if method == "rsa":
         tables = [_dissimilarity(*given, metric) for given in (("space_a", space_a), ("space_b", space_b))]

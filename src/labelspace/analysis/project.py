@@ -34,16 +34,16 @@ def projection(features: Numbers, method: str = "pca", seed: int = 0, perplexity
         Figure 1 of the paper on semantic target smoothing (PCA to 50, then t-SNE).
     """
     _checks.choice("projection", "method", method, ["pca", "tsne"])
-    _checks.whole("projection", "seed", seed)
+    start = _inputs.seed("projection", seed)
     width = _checks.number("projection", "perplexity", perplexity, low=0, open_low=True)
     rows = _inputs.matrix("projection", "features", features)
     if len(rows) < 2 or bool((rows == rows[0]).all()):
         got = "1 sample" if len(rows) < 2 else "samples that are all the same"
         raise _checks.fail("projection", "features", "of samples that differ", got)
     if method == "pca":
-        plane = _components(rows, 2, seed)
+        plane = _components(rows, 2, start)
     else:
-        plane = _neighbourhoods(rows if rows.shape[1] <= FIRST else _components(rows, FIRST, seed), seed, width)
+        plane = _neighbourhoods(rows if rows.shape[1] <= FIRST else _components(rows, FIRST, start), start, width)
     return torch.nn.functional.pad(plane, (0, 2 - plane.shape[1])).float()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -37,7 +37,7 @@ class RankCorrelation:
         null_high: upper end.
         p_value: share of permutations, this order included, with a mean at least as high.
         level: of both intervals.
-        note: which classes were left out; empty if none.
+        note: which classes were left out and why; empty if none.
     """
 
     tau: float
@@ -67,7 +67,8 @@ def kendall(
     differ more than it promises coverage. Time grows with ``K³·permutations``: 4 s for 200 classes and 999.
 
     Args:
-        distances: between classes, row by row (they need not be symmetric); of a label space the Euclidean ones.
+        distances: between classes, row by row (they need not be symmetric); of a label space the Euclidean ones. A
+            class whose distances are all NaN, as of one without samples, is left out and named in ``note``.
         reference_hops: path lengths between the classes, or a label space that has them (tree, WordNet). Below 0
             means no path, farther than any; a class without any path is left out and named in ``note``.
         permutations: of the null; at least 1.
@@ -90,11 +91,12 @@ def kendall(
     _checks.whole("kendall", "permutations", permutations, low=1)
     share = _checks.number("kendall", "level", level, low=0, high=1, open_low=True, open_high=True)
     _same_order(distances, reference_hops)
-    reference, kept = _reference(reference_hops)
-    tested = _tested(distances, len(reference))[kept][:, kept]
-    generator = np.random.default_rng(_checks.whole("kendall", "seed", seed))
+    reference, linked = _reference(reference_hops)
+    tested, measured = _tested(distances, len(reference))
+    kept = _both(linked, measured)
+    generator = np.random.default_rng(_inputs.seed("kendall", seed))
     orders = np.stack([np.arange(len(kept)), *(generator.permutation(len(kept)) for _ in range(permutations))])
-    taus = _taus(tested.numpy(), reference[kept][:, kept].numpy(), orders)
+    taus = _taus(tested[kept][:, kept].numpy(), reference[kept][:, kept].numpy(), orders)
     means = np.array([_mean(row) for row in taus])
     null_low, null_high = np.quantile(means[1:], [(1 - share) / 2, (1 + share) / 2]).tolist()
     low, high = _over_classes(taus[0][np.isfinite(taus[0])], share)
@@ -102,7 +104,7 @@ def kendall(
     per_class[kept] = torch.from_numpy(taus[0])
     # this order is the first of them; without any τ every order does as well, and p is 1
     p_value = float(np.mean(~(means < means[0] - ROUNDING)))
-    note = _note(per_class, kept)
+    note = _note(per_class, linked, measured)
     return RankCorrelation(float(means[0]), per_class, low, high, null_low, null_high, p_value, share, note)
 
 
@@ -116,30 +118,51 @@ def _same_order(distances: LabelSpace | Numbers, reference: LabelSpace | Numbers
         )
 
 
-def _reference(reference: LabelSpace | Numbers) -> tuple[Float[Tensor, "k k"], Int[Tensor, " kept"]]:
-    """Return the reference with "no path" as farther than any, and the classes that have a path at all."""
+def _reference(reference: LabelSpace | Numbers) -> tuple[Float[Tensor, "k k"], Bool[Tensor, " k"]]:
+    """Return the reference with "no path" as farther than any, and whether a class has a path at all."""
     if isinstance(reference, LabelSpace):
         if reference.hops is None:
             remedy = "Build one with labelspace.tree() or labelspace.wordnet()."
             raise _checks.fail("kendall", "reference_hops", "a space with path lengths", repr(reference), remedy)
         reference = reference.hops
-    given = _inputs.tensor("kendall", "reference_hops", reference)
+    given = _without_diagonal("reference_hops", reference)
     hops = _checks.matrix("kendall", "reference_hops", given, square=True).fill_diagonal_(-1)
-    kept = (hops >= 0).any(dim=1).nonzero().flatten()
-    if len(kept) < 3:
+    linked = (hops >= 0).any(dim=1)
+    if int(linked.sum()) < 3:
         remedy = "One other class cannot be ranked."
-        raise _checks.fail("kendall", "reference_hops", "between at least 3 classes", f"{len(kept)}", remedy)
-    return torch.where(hops < 0, hops.max() + 1, hops), kept
+        raise _checks.fail("kendall", "reference_hops", "between at least 3 classes", int(linked.sum()), remedy)
+    return torch.where(hops < 0, hops.max() + 1, hops), linked
 
 
-def _tested(distances: LabelSpace | Numbers, classes: int) -> Float[Tensor, "k k"]:
+def _tested(distances: LabelSpace | Numbers, classes: int) -> tuple[Float[Tensor, "k k"], Bool[Tensor, " k"]]:
+    """Return the distances, and whether a class has any that are not NaN, to others or from them."""
     if isinstance(distances, LabelSpace):
         distances = distances.distances("euclidean")
-    matrix = _checks.matrix("kendall", "distances", _inputs.tensor("kendall", "distances", distances), square=True)
+    given = _without_diagonal("distances", distances)
+    measured = torch.ones(classes, dtype=torch.bool)
+    if given.ndim == 2 and given.shape[0] == given.shape[1]:
+        others = given.isnan().fill_diagonal_(True)
+        measured = ~(others.all(dim=0) & others.all(dim=1))
+        given = torch.where(measured[:, None] & measured, given, 0)
+    matrix = _checks.matrix("kendall", "distances", given, square=True)
     if len(matrix) != classes:
         expected = f"of shape ({classes}, {classes}) like `reference_hops`"
         raise _checks.fail("kendall", "distances", expected, f"shape {tuple(matrix.shape)}")
-    return matrix
+    return matrix, measured
+
+
+def _without_diagonal(argument: str, value: Any) -> Tensor:
+    """Return numbers with a diagonal of zeros: it is not read, so that it may hold anything."""
+    numbers = _inputs.tensor("kendall", argument, value).to("cpu", torch.float64).clone()
+    return numbers.fill_diagonal_(0) if numbers.ndim == 2 else numbers
+
+
+def _both(linked: Bool[Tensor, " k"], measured: Bool[Tensor, " k"]) -> Int[Tensor, " kept"]:
+    kept = (linked & measured).nonzero().flatten()
+    if len(kept) < 3:
+        expected = "finite for at least 3 classes that have a path"
+        raise _checks.fail("kendall", "distances", expected, len(kept), "One other class cannot be ranked.")
+    return kept
 
 
 def _taus(distances: Table, reference: Table, orders: Orders) -> Table:
@@ -217,14 +240,11 @@ def _over_classes(taus: Table, level: float) -> tuple[float | None, float | None
     return float(taus.mean()) - half, float(taus.mean()) + half
 
 
-def _note(per_class: Float[Tensor, " k"], kept: Int[Tensor, " kept"]) -> str:
-    apart = sorted(set(range(len(per_class))) - set(kept.tolist()))
-    flat = [place for place in kept.tolist() if bool(per_class[place].isnan())]
-    notes = [f"no path to other classes: {_some(apart)}"] if apart else []
-    notes += [f"all distances equal, so that nothing is ranked: {_some(flat)}"] if flat else []
-    return "; ".join(notes)
-
-
-def _some(places: list[int]) -> str:
-    shown = ", ".join(map(str, places[:8])) + (f" and {len(places) - 8} more" if len(places) > 8 else "")
-    return f"class {shown}" if len(places) == 1 else f"classes {shown}"
+def _note(per_class: Float[Tensor, " k"], linked: Bool[Tensor, " k"], measured: Bool[Tensor, " k"]) -> str:
+    reasons = {
+        "no path to other classes": ~linked,
+        "no distances": ~measured,
+        "all distances equal, so that nothing is ranked": per_class.isnan() & linked & measured,
+    }
+    named = {why: who.nonzero().flatten().tolist() for why, who in reasons.items()}
+    return "; ".join(f"{why}: {_inputs.some_classes(who)}" for why, who in named.items() if who)

@@ -34,7 +34,7 @@ def neighbours(
     _checks.whole("neighbours", "k", k, low=1)
     if isinstance(space, LabelSpace):
         classes, weights, sign = space.names, _similarity(space), 1.0
-        if names is not None and _checks.class_names("neighbours", names) != classes:
+        if names is not None and _inputs.class_names("neighbours", "names", names) != classes:
             raise _checks.fail("neighbours", "names", "those of the label space, or left out", repr(names))
     else:
         classes, weights, sign = *_named(space, names), -1.0
@@ -61,7 +61,7 @@ def row_entropy(matrix: LabelSpace | Numbers) -> Float[Tensor, " k"]:
         tensor([0.0000, 0.6931], dtype=torch.float64)
     """
     given = matrix.relations().matrix if isinstance(matrix, LabelSpace) else matrix
-    rows = _inputs.probabilities("row_entropy", "matrix", given)
+    rows = _inputs.probabilities("row_entropy", "matrix", given, "Divide each row by its sum.")
     entropies: Tensor = torch.special.entr(rows).sum(dim=1)
     return entropies
 
@@ -81,7 +81,4 @@ def _named(distances: Numbers, names: int | Sequence[str] | None) -> tuple[tuple
         raise _checks.fail(
             "neighbours", "space", "a LabelSpace or square distances", f"shape {tuple(table.shape)}", remedy
         )
-    classes = _checks.class_names("neighbours", len(table) if names is None else names)
-    if len(classes) != len(table):
-        raise _checks.fail("neighbours", "names", f"{len(table)} names, one per row", f"{len(classes)}")
-    return classes, -table
+    return _inputs.class_names("neighbours", "names", len(table) if names is None else names, len(table)), -table

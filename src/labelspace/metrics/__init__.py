@@ -13,6 +13,7 @@ from labelspace.metrics.cost import (
 from labelspace.metrics.curves import accuracy_curve_area, epochs_saved
 from labelspace.metrics.intervals import Interval, equivalent, paired_interval
 from labelspace.metrics.probability import brier, calibration_error, class_calibration_error, nll
+from labelspace.metrics.resampled import metric_interval
 from labelspace.metrics.selective import RiskCoverage, risk_coverage_area, risk_coverage_curve
 from labelspace.metrics.significance import holm, sign_flip_test, smallest_effect
 from labelspace.metrics.transfer import StudentAccuracy, linear_probe, student_accuracy
@@ -36,6 +37,7 @@ __all__ = [
     "holm",
     "level_accuracy",
     "linear_probe",
+    "metric_interval",
     "nll",
     "paired_interval",
     "quadratic_kappa",

@@ -81,9 +81,8 @@ def balanced_accuracy(predictions: Numbers, y: Numbers, classes: int | None = No
     """
     predicted, labels, number = _inputs.pair("balanced_accuracy", predictions, y, classes)
     present = _inputs.warn_absent("balanced_accuracy", labels, number, "the mean is over the other classes")
-    counts = _counts(predicted, labels, number).double()[present]
-    found = counts[:, present].diagonal() / counts.sum(dim=1)
-    return found.mean().item()
+    found, samples = (torch.bincount(some, minlength=number) for some in (labels[predicted == labels], labels))
+    return (found[present] / samples[present].double()).mean().item()
 
 
 def confusion(predictions: Numbers, y: Numbers, classes: int | None = None, *, normalise: bool = False) -> Tensor:
@@ -106,7 +105,9 @@ def confusion(predictions: Numbers, y: Numbers, classes: int | None = None, *, n
                 [0, 0, 1]])
     """
     predicted, labels, number = _inputs.pair("confusion", predictions, y, classes)
-    counts = _counts(predicted, labels, number)
+    _inputs.class_count("confusion", "classes", number)
+    # one bincount; scikit-learn's function would sort and search the labels first
+    counts = torch.bincount(labels * number + predicted, minlength=number**2).reshape(number, number)
     if not normalise:
         return counts
     _inputs.warn_absent("confusion", labels, number, "its row is zero")
@@ -132,17 +133,18 @@ def quadratic_kappa(predictions: Numbers, y: Numbers, classes: int | None = None
         >>> quadratic_kappa([0, 1, 2, 2], [0, 1, 2, 0])
         0.3846153846153846
     """
-    from sklearn.metrics import cohen_kappa_score
-
-    predicted, labels, number = _inputs.pair("quadratic_kappa", predictions, y, classes)
-    if len(torch.unique(torch.cat([predicted, labels]))) == 1:
+    predicted, labels, _ = _inputs.pair("quadratic_kappa", predictions, y, classes)
+    if bool((torch.stack([predicted, labels]) == labels[0]).all()):
         warnings.warn(f"quadratic_kappa: only class {int(labels[0])} occurs; agreement is taken as 1.", stacklevel=2)
         return 1.0
-    # all classes are named: left to itself scikit-learn would close the gaps of those that do not occur
-    return float(cohen_kappa_score(labels.numpy(), predicted.numpy(), labels=range(number), weights="quadratic"))
+    # No table is needed: Σ (i−j)² O_ij is the sum of squared errors, and two independent indices with the same totals
+    # differ by N·(var y + var p + (mean y − mean p)²).
+    first, second = labels.double(), predicted.double()
+    chance = first.var(correction=0) + second.var(correction=0) + (first.mean() - second.mean()).square()
+    return 1 - ((first - second).square().mean() / chance).item()
 
 
-def level_accuracy(predictions: Numbers, y: Numbers, tree_space: LabelSpace) -> Tensor:
+def level_accuracy(predictions: Numbers, y: Numbers, tree_space: LabelSpace, *, per_sample: bool = False) -> Tensor:
     """Return the accuracy at each level of a taxonomy, from the coarsest to the classes themselves.
 
     At a level a prediction is right if it has the same ancestor there as the true class; a class that ends above a
@@ -152,9 +154,10 @@ def level_accuracy(predictions: Numbers, y: Numbers, tree_space: LabelSpace) -> 
         predictions: class indices, or scores.
         y: true class indices.
         tree_space: a space built by ``labelspace.tree``, or a subset of one.
+        per_sample: return 1 or 0 for each sample and level instead of their means over samples.
 
     Shape:
-        ``predictions (N,)`` or ``(N, K)``, ``y (N,)``; the result is ``(levels,)``.
+        ``predictions (N,)`` or ``(N, K)``, ``y (N,)``; the result is ``(levels,)``, per sample ``(N, levels)``.
 
     Example:
         >>> from labelspace import tree
@@ -163,13 +166,9 @@ def level_accuracy(predictions: Numbers, y: Numbers, tree_space: LabelSpace) -> 
         tensor([0.7500, 0.2500], dtype=torch.float64)
     """
     nodes = _levels(tree_space)
-    predicted, labels, _ = _inputs.pair("level_accuracy", predictions, y, classes=nodes.shape[1])
-    return (nodes[:, predicted] == nodes[:, labels]).double().mean(dim=1)
-
-
-def _counts(predicted: Tensor, labels: Tensor, classes: int) -> Tensor:
-    # one bincount; scikit-learn's function would sort and search the labels first
-    return torch.bincount(labels * classes + predicted, minlength=classes**2).reshape(classes, classes)
+    predicted, labels, _ = _inputs.pair("level_accuracy", predictions, y, nodes.shape[1], source="tree_space")
+    right = (nodes[:, predicted] == nodes[:, labels]).double().T
+    return right if per_sample else right.mean(dim=0)
 
 
 def _levels(space: Any) -> Tensor:

@@ -55,20 +55,23 @@ def expected_cost(
     """
     prices = _inputs.prices("expected_cost", cost)
     if abstain_cost is None:
-        predicted, labels, _ = _inputs.pair("expected_cost", predictions, y, classes=len(prices))
+        predicted, labels, _ = _inputs.pair("expected_cost", predictions, y, len(prices), source="cost")
         paid = prices[labels, predicted]
     else:
         price = _checks.number("expected_cost", "abstain_cost", abstain_cost, low=0)
         predicted, columns = _inputs.predictions("expected_cost", "predictions", predictions, lowest=-1)
-        if columns is not None and columns != len(prices):
-            raise _checks.fail("expected_cost", "cost", f"of shape ({columns}, {columns})", f"{tuple(prices.shape)}")
+        _inputs.same_classes("expected_cost", "cost", len(prices), columns)
         silent = predicted == -1
-        answered, labels, _ = _inputs.pair("expected_cost", predicted.clamp_min(0), y, classes=len(prices))
+        answered, labels, _ = _inputs.pair("expected_cost", predicted.clamp_min(0), y, len(prices), source="cost")
         paid = torch.where(silent, price, prices[labels, answered])
     return paid if per_sample else paid.mean().item()
 
 
-def top_cost(scores: Numbers, y: Numbers, cost: Cost, k: int) -> float:
+@overload
+def top_cost(scores: Numbers, y: Numbers, cost: Cost, k: int, *, per_sample: Literal[False] = False) -> float: ...
+@overload
+def top_cost(scores: Numbers, y: Numbers, cost: Cost, k: int, *, per_sample: Literal[True]) -> Tensor: ...
+def top_cost(scores: Numbers, y: Numbers, cost: Cost, k: int, *, per_sample: bool = False) -> float | Tensor:
     """Return the mean price of the ``k`` best guesses, over all samples: ``1/(N·k) Σ_n Σ_{j in top k} C[y_n, j]``.
 
     A right guess is free and the other k − 1 are not, so it falls when the guesses of a sample are alike.
@@ -78,21 +81,24 @@ def top_cost(scores: Numbers, y: Numbers, cost: Cost, k: int) -> float:
         y: true class indices.
         cost: the prices.
         k: how many guesses, from 1 to K.
+        per_sample: return the mean price of each sample's guesses instead of the mean over samples.
 
     Shape:
-        ``scores (N, K)``, ``y (N,)``, ``cost (K, K)``.
+        ``scores (N, K)``, ``y (N,)``, ``cost (K, K)``; per sample ``(N,)``.
 
     Example:
         >>> top_cost([[0.7, 0.2, 0.1]], [0], [[0, 1, 4], [1, 0, 1], [4, 1, 0]], k=2)
         0.5
     """
-    numbers = _inputs.matrix("top_cost", "scores", scores)
+    numbers = _inputs.scores("top_cost", "scores", scores)
     samples, classes = numbers.shape
-    prices = _inputs.prices("top_cost", cost, classes=classes)
+    prices = _inputs.prices("top_cost", cost)
+    _inputs.same_classes("top_cost", "cost", len(prices), classes)
     labels = _inputs.class_indices("top_cost", "y", y, samples=samples, classes=classes)
     if _checks.whole("top_cost", "k", k, low=1) > classes:
         raise _checks.fail("top_cost", "k", f"at most {classes}, the number of classes", k)
-    return prices[labels[:, None], best_guesses(numbers, k)].mean().item()
+    paid = prices[labels[:, None], best_guesses(numbers, k)].mean(dim=1)
+    return paid if per_sample else paid.mean().item()
 
 
 class CostlyConfusion(NamedTuple):
@@ -128,11 +134,9 @@ def costliest_confusions(
     _checks.whole("costliest_confusions", "k", k, low=1)
     prices = _inputs.prices("costliest_confusions", cost)
     known = names if names is not None else cost.names if isinstance(cost, LabelSpace) else len(prices)
-    labels = _checks.class_names("costliest_confusions", known)
-    if len(labels) != len(prices):
-        raise _checks.fail("costliest_confusions", "names", f"{len(prices)} names, one per class", len(labels))
-    _inputs.pair("costliest_confusions", predictions, y, classes=len(prices))
-    counts = confusion(predictions, y, len(prices))
+    labels = _inputs.class_names("costliest_confusions", "names", known, len(prices))
+    predicted, true, number = _inputs.pair("costliest_confusions", predictions, y, len(prices), source="cost")
+    counts = confusion(predicted, true, number)
     paid = counts * prices
     order = paid.flatten().argsort(descending=True, stable=True)[:k].tolist()
     places = [divmod(place, len(prices)) for place in order]
@@ -163,7 +167,7 @@ def severity(predictions: Numbers, y: Numbers, cost: Cost) -> float:
         (2.0, 2.0)
     """
     prices = _inputs.prices("severity", cost)
-    predicted, labels, _ = _inputs.pair("severity", predictions, y, classes=len(prices))
+    predicted, labels, _ = _inputs.pair("severity", predictions, y, len(prices), source="cost")
     wrong = predicted != labels
     return prices[labels, predicted][wrong].mean().item() if bool(wrong.any()) else 0.0
 
@@ -196,7 +200,7 @@ def value_mse(
     """
     numbers = None if values is None else _inputs.vector("value_mse", "values", values)
     known = None if numbers is None else len(numbers)
-    predicted, labels, number = _inputs.pair("value_mse", predictions, y, known)
+    predicted, labels, number = _inputs.pair("value_mse", predictions, y, known, source="values")
     v = torch.arange(number, dtype=torch.float64) if numbers is None else numbers
     errors = (v[predicted] - v[labels]).square()
     return errors if per_sample else errors.mean().item()

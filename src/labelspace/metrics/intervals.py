@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from labelspace import _checks, _inputs
 from labelspace._inputs import Numbers
+from labelspace.metrics.crossed import Array, Spread, combined, obstacle, remark, rescaled, two_sided, units_of
 
-Array = NDArray[np.float64]
+NEAR_ZERO = "no interval: the reference's mean is so close to 0 that a relative change means nothing"
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,8 @@ class Interval:
         seeds: number of seeds it rests on.
         samples: number of test samples it rests on.
         note: what a reader should know; empty when there is nothing to say.
+        p_value: two-sided, of no difference at all, from the same variance and degrees of freedom; None without
+            interval.
     """
 
     estimate: float
@@ -39,6 +41,7 @@ class Interval:
     seeds: int
     samples: int
     note: str = ""
+    p_value: float | None = None
 
 
 def paired_interval(
@@ -86,23 +89,25 @@ def paired_interval(
     """
     _checks.number("paired_interval", "level", level, low=0, high=1, open_low=True, open_high=True)
     _checks.whole("paired_interval", "resamples", resamples, low=1)
-    _checks.whole("paired_interval", "seed", seed)
+    _inputs.seed("paired_interval", seed)
     values = _table("a", a)
     reference = None if b is None else _reference(values, b, relative)
     if relative and reference is None:
         raise _checks.fail("paired_interval", "b", "given when `relative` is True", "None")
     seeds, samples = values.shape
-    above, below = _sums(values, reference, _units(groups, samples), relative)
+    above, below = _sums(values, reference, units_of("paired_interval", groups, samples), relative)
     shift = 1.0 if relative else 0.0
     ratio = float(above.sum() / below.sum())
-    note = _obstacle(seeds)
+    note = obstacle(seeds)
     if not note:
         drawn = _resampled(above, below, resamples, seed)
         if bool(np.isfinite(drawn).all()):
-            low, high = _ends(ratio, above, below, drawn, level)
-            note = _remark(above.shape[1], samples, groups is not None)
-            return Interval(ratio - shift, low - shift, high - shift, level, seeds, samples, note)
-        note = "no interval: the reference's mean is so close to 0 that a relative change means nothing"
+            spread = _spread((above - ratio * below) / below.mean())
+            low, high = rescaled(drawn, ratio, ratio, spread, level)
+            note = remark(above.shape[1], samples, groups is not None)
+            p_value = two_sided(ratio - shift, spread)
+            return Interval(ratio - shift, low - shift, high - shift, level, seeds, samples, note, p_value)
+        note = NEAR_ZERO
     return Interval(ratio - shift, None, None, level, seeds, samples, note)
 
 
@@ -114,13 +119,16 @@ def equivalent(interval: Interval, margin: float) -> bool:
     than two seeds) nothing can be shown, so it is False.
 
     Args:
-        interval: of a difference or a relative change, as ``paired_interval`` returns.
+        interval: of a difference or a relative change, as ``paired_interval`` and ``metric_interval`` return.
         margin: the largest difference that does not matter, in the interval's unit; state it before looking.
 
     Example:
         >>> equivalent(Interval(0.001, -0.004, 0.006, 0.95, seeds=5, samples=10000), margin=0.01)
         True
     """
+    if not isinstance(interval, Interval):
+        remedy = "Give what paired_interval or metric_interval returned."
+        raise _checks.fail_type("equivalent", "interval", "an Interval", repr(interval), remedy)
     largest = _checks.number("equivalent", "margin", margin, low=0, open_low=True)
     if interval.low is None or interval.high is None:
         return False
@@ -147,20 +155,6 @@ def _reference(values: Array, b: Any, relative: bool) -> Array:
     return reference
 
 
-def _units(groups: Any, samples: int) -> NDArray[np.int64]:
-    """Return for each sample the number of what it is drawn with: itself, or its group."""
-    if groups is None:
-        return np.arange(samples)
-    named = groups.detach().cpu().numpy() if isinstance(groups, Tensor) else np.asarray(groups)
-    if named.shape != (samples,):
-        raise _checks.fail("paired_interval", "groups", f"of shape ({samples},), one per sample", f"{named.shape}")
-    missing = [place for place, name in enumerate(named.tolist()) if name is None or name != name]
-    if missing:
-        remedy = "Give a sample without a group an id of its own."
-        raise _checks.fail("paired_interval", "groups", "a group for every sample", f"none at {missing[0]}", remedy)
-    return np.unique(named, return_inverse=True)[1]
-
-
 def _sums(values: Array, reference: Array | None, units: NDArray[np.int64], relative: bool) -> tuple[Array, Array]:
     """Return (seeds, units) numerators and denominators whose ratio of sums is the estimate.
 
@@ -175,19 +169,6 @@ def _sums(values: Array, reference: Array | None, units: NDArray[np.int64], rela
     zeros = torch.zeros(len(values), count, dtype=torch.float64)
     first, second = (zeros.index_add(1, index, torch.from_numpy(table)).numpy() for table in (above, below))
     return first, second
-
-
-def _obstacle(seeds: int) -> str:
-    if seeds >= 2:
-        return ""
-    return f"{seeds} seed: no interval, since one training says nothing about how much trainings differ"
-
-
-def _remark(units: int, samples: int, grouped: bool) -> str:
-    if units == 1:
-        what = "group" if grouped else "sample"
-        return f"1 {what}: the interval covers the choice of seeds alone"
-    return f"{units} groups of samples drawn whole" if grouped and units < samples else ""
 
 
 def _resampled(above: Array, below: Array, resamples: int, seed: int) -> Array:
@@ -206,37 +187,15 @@ def _resampled(above: Array, below: Array, resamples: int, seed: int) -> Array:
     return ratios
 
 
-def _ends(ratio: float, above: Array, below: Array, drawn: Array, level: float) -> tuple[float, float]:
-    """Return the percentile interval, rescaled around the estimate to the width that few seeds call for."""
-    from scipy.special import stdtrit
-
-    tail = (1 - level) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail])
-    variance, freedom = _variance((above - ratio * below) / below.mean())
-    half = float(stdtrit(freedom, 1 - tail)) * variance**0.5
-    if not high > low:  # two seeds and a low level: most draws are the estimate itself
-        return ratio - half, ratio + half
-    stretch = 2 * half / float(high - low)
-    return ratio + stretch * float(low - ratio), ratio + stretch * float(high - ratio)
-
-
-def _variance(influence: Array) -> tuple[float, float]:
-    """Return the variance of the estimate and its degrees of freedom.
-
-    ``influence`` (seeds, units) is what each cell adds to the estimate, to first order; its mean is 0. With crossed
-    effects x_s + z_g + e_sg the means of seeds vary by V_s = (σ_x² + σ_e²/G)/S and those of units by
-    V_x = (σ_z² + σ_e²/S)/G: both contain V_r = σ_e²/(S·G), which must count once.
-    """
+def _spread(influence: Array) -> Spread:
+    """Return the variance of a mean from (seeds, units) values of what each cell adds to it, to first order."""
     seeds, units = influence.shape
     rows, columns = influence.mean(axis=1), influence.mean(axis=0)
     of_seeds = float(rows.var(ddof=1)) / seeds
     if units == 1:
-        return of_seeds, seeds - 1.0
+        return combined(of_seeds, 0.0, 0.0, seeds, units)
     of_units = float(columns.var(ddof=1)) / units
+    # the values are centred, so that means need to be taken out but not put back
     rest = influence - rows[:, None] - columns
     of_rest = float((rest**2).sum()) / ((seeds - 1) * (units - 1) * seeds * units)
-    variance = max(of_seeds - of_rest, 0.0) + max(of_units - of_rest, 0.0) + of_rest
-    spread = of_seeds**2 / (seeds - 1) + of_units**2 / (units - 1)
-    # V_r is in both parts of ``spread`` and once in the variance; the formula must not fall below what either has
-    fewest = min(seeds, units) - 1.0
-    return variance, max(variance**2 / spread, fewest) if spread > 0 else fewest
+    return combined(of_seeds, of_units, of_rest, seeds, units)

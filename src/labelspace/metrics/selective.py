@@ -33,8 +33,12 @@ def risk_coverage_curve(confidence: Numbers, risk: Numbers) -> RiskCoverage:
         >>> risk_coverage_curve([0.9, 0.6, 0.8, 0.7], [0, 1, 0, 1]).risk
         tensor([0.0000, 0.0000, 0.3333, 0.5000], dtype=torch.float64)
     """
-    sure = _inputs.vector("risk_coverage_curve", "confidence", confidence)
-    paid = _inputs.vector("risk_coverage_curve", "risk", risk, length=len(sure))
+    return _curve("risk_coverage_curve", confidence, risk)
+
+
+def _curve(owner: str, confidence: Numbers, risk: Numbers) -> RiskCoverage:
+    sure = _inputs.vector(owner, "confidence", confidence)
+    paid = _inputs.vector(owner, "risk", risk, length=len(sure))
     order = sure.argsort(descending=True, stable=True)
     _, group, count = torch.unique_consecutive(sure[order], return_inverse=True, return_counts=True)
     shared = torch.zeros(len(count), dtype=torch.float64).scatter_add_(0, group, paid[order]) / count
@@ -62,4 +66,4 @@ def risk_coverage_area(confidence: Numbers, risk: Numbers) -> float:
     Reference:
         Geifman and others, "Bias-reduced uncertainty estimation for deep neural classifiers", 2019, section 2.
     """
-    return risk_coverage_curve(confidence, risk).risk.mean().item()
+    return _curve("risk_coverage_area", confidence, risk).risk.mean().item()

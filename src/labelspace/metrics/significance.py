@@ -36,14 +36,14 @@ def sign_flip_test(differences: Numbers, seed: int = 0) -> float:
         0.03125
     """
     values = _inputs.vector("sign_flip_test", "differences", differences)
-    _checks.whole("sign_flip_test", "seed", seed)
+    start = _inputs.seed("sign_flip_test", seed)
     observed = values.sum().abs() - TIE * values.abs().sum()
     if len(values) <= EXACT:
         sums = values[:1]  # flipping all signs changes nothing: the first may keep its own
         for value in values[1:]:
             sums = torch.cat([sums + value, sums - value])
         return float((sums.abs() >= observed).double().mean())
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(start)
     hits = 0
     for start in range(0, DRAWS, 10_000):
         size = (min(10_000, DRAWS - start), len(values))

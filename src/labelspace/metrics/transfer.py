@@ -1,15 +1,46 @@
 """What is left to learn from: features for another task, a teacher for another model."""
 
 import warnings
-from typing import NamedTuple
+from typing import Generic, Literal, NamedTuple, TypeVar, overload
+
+import torch
+from torch import Tensor
 
 from labelspace import _checks, _inputs
 from labelspace._inputs import Numbers
 
+Values = TypeVar("Values", float, Tensor)
 
+
+@overload
 def linear_probe(
-    train_x: Numbers, train_y: Numbers, test_x: Numbers, test_y: Numbers, *, strength: float = 1.0
-) -> float:
+    train_x: Numbers,
+    train_y: Numbers,
+    test_x: Numbers,
+    test_y: Numbers,
+    *,
+    strength: float = 1.0,
+    per_sample: Literal[False] = False,
+) -> float: ...
+@overload
+def linear_probe(
+    train_x: Numbers,
+    train_y: Numbers,
+    test_x: Numbers,
+    test_y: Numbers,
+    *,
+    strength: float = 1.0,
+    per_sample: Literal[True],
+) -> Tensor: ...
+def linear_probe(
+    train_x: Numbers,
+    train_y: Numbers,
+    test_x: Numbers,
+    test_y: Numbers,
+    *,
+    strength: float = 1.0,
+    per_sample: bool = False,
+) -> float | Tensor:
     """Return the test accuracy of logistic regression on fixed features.
 
     Features are scaled to unit variance on the training part first. A test class that training never showed is
@@ -21,9 +52,10 @@ def linear_probe(
         test_x: features of test samples.
         test_y: their class indices.
         strength: weight of the L2 penalty, scikit-learn's ``1/C``.
+        per_sample: return 1 or 0 for each test sample instead of their mean.
 
     Shape:
-        ``train_x (M, F)``, ``train_y (M,)``, ``test_x (N, F)``, ``test_y (N,)``.
+        ``train_x (M, F)``, ``train_y (M,)``, ``test_x (N, F)``, ``test_y (N,)``; per sample ``(N,)``.
 
     Example:
         >>> linear_probe([[0.0], [0.2], [0.8], [1.0]], [0, 0, 1, 1], [[0.1], [0.9], [0.2]], [0, 1, 1])
@@ -45,17 +77,29 @@ def linear_probe(
         raise _checks.fail("linear_probe", "train_y", "of at least 2 classes", f"class {int(y[0])} only")
     _warn_unknown(set(unseen_y.tolist()) - set(y.tolist()))
     model = make_pipeline(StandardScaler(), LogisticRegression(C=1 / penalty, max_iter=1000))
-    return float(model.fit(x.numpy(), y.numpy()).score(unseen_x.numpy(), unseen_y.numpy()))
+    found = torch.from_numpy(model.fit(x.numpy(), y.numpy()).predict(unseen_x.numpy()))
+    right = (found == unseen_y).double()
+    return right if per_sample else right.mean().item()
 
 
-class StudentAccuracy(NamedTuple):
-    """How often a student is right, and how often it says what its teacher says."""
+class StudentAccuracy(NamedTuple, Generic[Values]):
+    """How often a student is right, and how often it says what its teacher says; or for each sample whether."""
 
-    accuracy: float
-    agreement: float
+    accuracy: Values
+    agreement: Values
 
 
-def student_accuracy(student_scores: Numbers, y: Numbers, teacher_scores: Numbers) -> StudentAccuracy:
+@overload
+def student_accuracy(
+    student_scores: Numbers, y: Numbers, teacher_scores: Numbers, *, per_sample: Literal[False] = False
+) -> StudentAccuracy[float]: ...
+@overload
+def student_accuracy(
+    student_scores: Numbers, y: Numbers, teacher_scores: Numbers, *, per_sample: Literal[True]
+) -> StudentAccuracy[Tensor]: ...
+def student_accuracy(
+    student_scores: Numbers, y: Numbers, teacher_scores: Numbers, *, per_sample: bool = False
+) -> StudentAccuracy[float] | StudentAccuracy[Tensor]:
     """Return a student's accuracy and its agreement with the teacher's predictions.
 
     A student can agree more often than it is right: then it has learned its teacher's mistakes too.
@@ -64,9 +108,11 @@ def student_accuracy(student_scores: Numbers, y: Numbers, teacher_scores: Number
         student_scores: scores, or class indices.
         y: true class indices.
         teacher_scores: scores of the same samples by the model it learned from, or class indices.
+        per_sample: return 1 or 0 for each sample instead of their means, twice.
 
     Shape:
-        ``student_scores (N, K)`` or ``(N,)``, ``y (N,)``, ``teacher_scores (N, K)`` or ``(N,)``.
+        ``student_scores (N, K)`` or ``(N,)``, ``y (N,)``, ``teacher_scores (N, K)`` or ``(N,)``; per sample two
+        tensors ``(N,)``.
 
     Example:
         >>> student_accuracy([0, 1, 1, 0], [0, 1, 1, 1], [0, 1, 0, 0])
@@ -80,7 +126,7 @@ def student_accuracy(student_scores: Numbers, y: Numbers, teacher_scores: Number
         raise _checks.fail("student_accuracy", "teacher_scores", expected, got)
     labels = _inputs.class_indices("student_accuracy", "y", y, samples=len(student), classes=classes)
     right, same = (student == labels).double(), (student == teacher).double()
-    return StudentAccuracy(right.mean().item(), same.mean().item())
+    return StudentAccuracy(right, same) if per_sample else StudentAccuracy(right.mean().item(), same.mean().item())
 
 
 def _warn_unknown(unknown: set[int]) -> None:
