@@ -1,10 +1,12 @@
 import csv
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from labelspace.cli.data import app
+from labelspace.cli.main import app as main
 
 run = CliRunner()
 
@@ -57,20 +59,77 @@ def test_check_prints_json(table):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere"], "`name_or_path` of data.load must be"),
+        (["nowhere"], "`PATH` must be the name of a dataset"),
         (["mnist"], "looked for"),
-        (["digits", "--label", "x"], "`label`"),
-        (["digits", "--resize", "big"], "--resize must be a size"),
-        (["digits", "--seed", "-1"], "`seed`"),
+        (["mnist"], "say where it is with --data-dir or $LABELSPACE_DATA"),
+        (["digits", "--label", "x"], "`--label` must be"),
+        (["digits", "--resize", "big"], "`--resize` must be a size"),
+        (["digits", "--seed", "-1"], "`--seed` must be"),
+        (["digits", "--data-option", "tset=0.5"], "`--data-option tset` must be"),
+        (["digits", "--resize", "8", "--data-option", "resize=9"], "--resize and --data-option resize say the same"),
     ],
 )
 def test_bad_input_is_one_line_and_exits_with_2(arguments, message):
     result = run.invoke(app, ["check", *arguments])
     assert result.exit_code == 2
-    assert result.stderr.startswith("error: ")
+    assert result.stderr.startswith("labelspace: ")
     assert result.stderr.count("\n") == 1
     assert message in result.stderr
     assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "message"),
+    [
+        ("a,b,y\n1,,0\n2,3,1\n" * 9, [], "--missing median"),
+        ("a;y\n1;0\n", [], "--delimiter says what separates them"),
+        ("a,y\n1,0\n2\n", [], "say with --delimiter what separates the cells"),
+        ("a,y\n1,0\n", ["--missing", "mean"], "`--missing` must be one of"),
+        ("".join(["r,y\n", *(f"text {i},{i % 2}\n" for i in range(150))]), [], "--text r, --data-option 'categorical="),
+        ("a,y\n1,0\n", ["--delimiter", "::"], "`--delimiter` must be one character"),
+    ],
+)
+def test_messages_speak_of_flags(tmp_path, content, arguments, message):
+    (tmp_path / "t.csv").write_text(content.replace("\na,b,y", ""))
+    # training, which stops where the check reports
+    command = ["train", str(tmp_path / "t.csv"), "--out", str(tmp_path / "runs"), *arguments]
+    result = run.invoke(main, command)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "data.load" not in result.stderr
+
+
+def test_problems_speak_of_flags(table):
+    result = run.invoke(app, ["check", str(table), "--ignore", "patient"])
+    assert "unless --missing median or --missing drop is given" in result.output
+
+
+def test_flags_reach_the_reader(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("id|kind|value|who\n" + "".join(f"{i}|{'ab'[i % 2]}|{i * i}|p{i // 4}\n" for i in range(80)))
+    flags = ["--label", "kind", "--ignore", "id", "--ignore", "who", "--delimiter", "|", "--data-option", "test=0.4"]
+    report = json.loads(run.invoke(app, ["check", str(path), *flags, "--json"]).output)
+    assert report["classes"] == ["a", "b"]
+    assert report["shape"] == [1]
+    assert sum(report["counts"]["test"].values()) == 32
+    out = ["--out", str(tmp_path / "runs"), "--epochs", "1", "--json"]
+    trained = json.loads(run.invoke(main, ["train", str(path), *flags, *out]).stdout)
+    config = json.loads((Path(trained["folder"]) / "config.json").read_text())
+    assert config["data_options"] == {"label": "kind", "ignore": ["id", "who"], "delimiter": "|", "test": 0.4}
+    # the same, said the long way, is the same run
+    long = [f"{name}={json.dumps(value)}" for name, value in config["data_options"].items()]
+    options = [part for text in long for part in ("--data-option", text)]
+    assert json.loads(run.invoke(main, ["train", str(path), *options, *out]).stdout)["folder"] == trained["folder"]
+
+
+def test_a_folder_that_cannot_be_read_exits_with_2(tmp_path, monkeypatch):
+    def refused(*arguments, **options):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("labelspace.data.check", refused)
+    result = run.invoke(app, ["check", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "Permission denied" in result.stderr
 
 
 def test_on_a_terminal_there_are_tables(table, monkeypatch):

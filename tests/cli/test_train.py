@@ -1,5 +1,6 @@
 """`labelspace train` and `labelspace` alone, as a person types them."""
 
+import inspect
 import json
 import subprocess
 import sys
@@ -8,7 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import labelspace
 from labelspace.cli.main import app
+from labelspace.cli.train import uses_space
 
 SHORT = ["--model", "mlp-16", "--epochs", "2", "--limit", "200"]
 
@@ -21,7 +24,7 @@ def run(*arguments: str, code: int = 0) -> str:
 
 def test_alone_it_says_what_a_newcomer_needs() -> None:
     text = run()
-    assert "labelspace train digits" in text
+    assert "labelspace data check PATH" in text
     assert len(text.splitlines()) <= 10
 
 
@@ -53,9 +56,14 @@ def test_tensorboard(tmp_path: Path) -> None:
     [
         (["train", "nowhere"], "nowhere"),
         (["train", "digits", "--method", "semantik"], "Did you mean 'semantic'"),
-        (["train", "digits", "--method", "semantic"], "must be a LabelSpace"),
-        (["train", "digits", "--epochs", "0"], "`epochs` of train"),
-        (["train", "digits", "--option", "repel"], "`option` of train must be NAME=VALUE"),
+        (["train", "digits", "--method", "semantic"], "`--space` must be given for semantic"),
+        (["train", "digits", "--method", "lls", "--option", "top=2"], "`--space` must be given for lls"),
+        (["train", "digits", "--epochs", "0"], "`--epochs` must be"),
+        (["train", "digits", "--option", "repel"], "`--option` must be NAME=VALUE"),
+        (["train", "digits", "--data-option", "test"], "`--data-option` must be NAME=VALUE"),
+        (["train", "digits", "--set", "clip"], "`--set` must be NAME=VALUE"),
+        (["train", "digits", "--label", "y"], "`--label` must be an option of this kind of data"),
+        (["train", "digits", "--data-option", "test=2"], "`--data-option test` must be a number in (0, 1)"),
         (["train", "digits", "--model", "resnet-32"], "resnet32"),
     ],
 )
@@ -83,6 +91,51 @@ def test_an_order_is_never_guessed_from_the_alphabet(tmp_path: Path) -> None:
     assert "Text has no order of its own" in result.output
     text = run("train", "digits", "--method", "semantic", "--space", "ordinal", "--out", str(tmp_path), *SHORT)
     assert "0 < 1 < 2" in text
+
+
+@pytest.mark.parametrize("arguments", [["--method", "onehot"], ["--method", "focal"], ["--method", "lls"]])
+def test_a_space_that_is_not_used_is_told(arguments: list[str], tmp_path: Path) -> None:
+    command = ["train", "digits", "--space", "ordinal", "--json", "--out", str(tmp_path), *SHORT, *arguments]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0
+    told = (
+        f"--space ordinal changes nothing: {arguments[1]} does not look at a label space (mixed, semantic, static do)"
+    )
+    assert told in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    json.loads(result.stdout)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--method", "semantic", "--space", "ordinal"],
+        ["--method", "lls", "--space", "ordinal", "--option", "top=2"],
+        ["--method", "onehot"],
+    ],
+)
+def test_a_space_that_is_used_is_not_warned_of(arguments: list[str], tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["train", "digits", "--out", str(tmp_path), *SHORT, *arguments])
+    assert result.exit_code == 0
+    assert result.stderr == ""
+
+
+def refuses_names_alone(method: str) -> bool:
+    """Return whether a method cannot be made without a label space."""
+    needed = {"samples": 5, "epochs": 2, "in_features": 4}
+    known = inspect.signature(labelspace.criterion_class(method)).parameters
+    try:
+        labelspace.make_criterion(method, 3, **{name: value for name, value in needed.items() if name in known})
+    except TypeError as error:
+        if "must be a LabelSpace" not in str(error):
+            raise
+        return True
+    return False
+
+
+@pytest.mark.parametrize("method", labelspace.methods())
+def test_methods_that_use_a_space(method: str) -> None:
+    assert uses_space(method, {}) == refuses_names_alone(method)
 
 
 def test_lists_and_version() -> None:

@@ -20,10 +20,27 @@ def test_names():
 def test_digits():
     dataset = data.load("digits")
     assert dataset.input_shape == (1, 8, 8)
-    assert sum(len(part) for part in dataset.parts.values()) == 1797
+    assert [len(part) for part in dataset.parts.values()] == [800, 300, 697]
     assert dataset.train.y.dtype == torch.int64
     assert dataset.key == data.load("digits").key
     json.dumps(dataset.source)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_digits_have_parts_of_fixed_sizes_with_all_classes_in_proportion(seed):
+    dataset = data.load("digits", seed=seed)
+    counts = torch.stack([torch.bincount(part.y) for part in dataset.parts.values()])
+    assert counts.sum(1).tolist() == [800, 300, 697]
+    pool = counts.sum(0)
+    expected = pool * torch.tensor([[800], [300], [697]]) / 1797
+    # each of the two draws rounds to a neighbouring whole number
+    assert_close(counts.float(), expected, atol=2.0, rtol=0.0)
+    assert not torch.equal(dataset.test.x, data.load("digits", seed=seed + 1).test.x)
+
+
+def test_digits_split_otherwise_where_shares_are_given():
+    assert [len(part) for part in data.load("digits", validation=0.15, test=0.15).parts.values()] == [1258, 269, 270]
+    assert [len(part) for part in data.load("digits", validation=0.1).parts.values()] == [920, 180, 697]
 
 
 def test_a_missing_dataset_says_where_it_was_looked_for(tmp_path, monkeypatch):

@@ -1,7 +1,10 @@
+import json
+
+import pytest
 import torch
 from torch.testing import assert_close
 
-from labelspace.data.normalise import statistics
+from labelspace.data.normalise import Normalise, statistics
 
 
 def test_images_are_scaled_per_channel():
@@ -33,3 +36,12 @@ def test_black_images_and_features_with_axes():
 def test_text_is_left_alone():
     ids = torch.tensor([[1, 2, 0]])
     assert statistics(ids, "text")(ids) is ids
+
+
+@pytest.mark.parametrize("kind", ["images", "table", "text"])
+def test_what_is_written_down_gives_the_same_bits(kind):
+    x = torch.randint(0, 256, (40, 3, 2, 2), generator=torch.Generator().manual_seed(0), dtype=torch.uint8)
+    x = x if kind == "images" else x.flatten(1).float().log1p() if kind == "table" else x.flatten(1).long()
+    normalise = statistics(x, kind)
+    again = Normalise.stored(json.loads(json.dumps(normalise.plain() | {"names": ["passed over"]})))
+    assert torch.equal(again(x), normalise(x))

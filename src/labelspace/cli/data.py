@@ -2,8 +2,9 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -11,20 +12,20 @@ from rich.table import Table
 from rich.text import Text
 
 from labelspace import data
+from labelspace.cli import options
+from labelspace.cli.screen import bad_input_exits
 from labelspace.data import folders
 from labelspace.data.dataset import PARTS
 from labelspace.data.loading import KNOWN
 
 app = typer.Typer(name="data", help="Find datasets and look at them before training.", no_args_is_help=True)
 
-DataDir = Annotated[
-    Path | None, typer.Option("--data-dir", help="Where datasets lie; else $LABELSPACE_DATA, else the cache folder.")
-]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command("list")
-def list_datasets(data_dir: DataDir = None, as_json: AsJson = False) -> None:
+@bad_input_exits
+def list_datasets(data_dir: options.DataDir = None, as_json: AsJson = False) -> None:
     """List the datasets known by name, and say which of them are on this machine.
 
     Example: labelspace data list --data-dir ~/datasets
@@ -45,18 +46,20 @@ def list_datasets(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 
 
 @app.command()
+@bad_input_exits
+@options.speaks_of_flags("seed")
 def check(
-    path: Annotated[str, typer.Argument(help="A name, a file (CSV, Parquet, NPZ, tar) or a folder.")],
-    label: Annotated[str | None, typer.Option(help="Column of labels, for tables.")] = None,
-    text: Annotated[str | None, typer.Option(help="Column of texts, for tables.")] = None,
-    group_by: Annotated[
-        str | None, typer.Option(help="Column of groups (for folders of pictures a pattern) kept on one side.")
-    ] = None,
-    missing: Annotated[str | None, typer.Option(help="Rule for missing values: error, median or drop.")] = None,
-    ignore: Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")] = None,
-    resize: Annotated[str | None, typer.Option(help="Size of pictures: 64, or 48x64 for height x width.")] = None,
+    path: Annotated[str, typer.Argument(metavar="PATH", help="A name, a file (CSV, Parquet, NPZ, tar) or a folder.")],
+    label: options.Label = None,
+    text: options.Text = None,
+    group_by: options.GroupBy = None,
+    missing: options.Missing = None,
+    ignore: options.Ignore = None,
+    resize: options.Resize = None,
+    delimiter: options.Delimiter = None,
+    data_option: options.DataOption = None,
     seed: Annotated[int, typer.Option(help="Seed of the splits.")] = 0,
-    data_dir: DataDir = None,
+    data_dir: options.DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Print what is found in a dataset: counts per class, shapes, problems.
@@ -65,18 +68,24 @@ def check(
 
     Example: labelspace data check patients.csv --label diagnosis --group-by patient
     """
-    given = {"label": label, "text": text, "group_by": group_by, "missing": missing, "ignore": ignore or None}
-    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    given = options.reader_options(
+        label=label,
+        text=text,
+        group_by=group_by,
+        missing=missing,
+        ignore=ignore,
+        resize=resize,
+        delimiter=delimiter,
+        data_option=data_option,
+        data_dir=data_dir,
+    )
     try:
-        if resize is not None:
-            options["resize"] = _size(resize)
-        report = data.check(path, seed=seed, data_dir=data_dir, **options)
-    except (ValueError, TypeError, OSError) as error:
-        # one line, whatever the message holds: scripts read it
-        typer.echo(f"error: {' '.join(str(error).split())}", err=True)
-        raise typer.Exit(2) from error
-    _print(report, as_json)
-    raise typer.Exit(1 if report.problems else 0)
+        report = data.check(path, **{"seed": seed, **given})
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error}") from error
+    problems = [options.in_flags(problem, check, "seed") for problem in report.problems]
+    _print(replace(report, problems=problems), as_json)
+    sys.exit(1 if problems else 0)
 
 
 def _on_terminal() -> bool:
@@ -87,13 +96,6 @@ def _found(root: Path, candidates: tuple[str, ...]) -> str | None:
     if not candidates:
         return "built in"
     return next((folder for folder in candidates if (root / folder).is_dir()), None)
-
-
-def _size(text: str) -> int | tuple[int, int]:
-    parts = text.lower().replace("×", "x").split("x")
-    if not all(part.strip().isdecimal() for part in parts) or len(parts) > 2:
-        raise ValueError(f"--resize must be a size such as 64 or 48x64. Got {text!r}.")
-    return int(parts[0]) if len(parts) == 1 else (int(parts[0]), int(parts[1]))
 
 
 def _print(report: data.DataReport, as_json: bool) -> None:

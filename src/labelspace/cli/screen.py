@@ -24,7 +24,9 @@ def bad_input_exits(command: Command) -> Command:
     def wrapped(*arguments: Any, **options: Any) -> None:
         try:
             command(*arguments, **options)
-        except (ValueError, TypeError, FileNotFoundError, ImportError) as error:
+        except typer.Exit:  # which is a RuntimeError
+            raise
+        except (ValueError, TypeError, FileNotFoundError, PermissionError, IsADirectoryError, ImportError) as error:
             errors.print(f"labelspace: {error}", style="red", markup=False, soft_wrap=True)
             raise typer.Exit(2) from error
         except (RuntimeError, OSError) as error:

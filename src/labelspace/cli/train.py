@@ -1,20 +1,28 @@
 """`labelspace train`: one model, one method, one seed."""
 
+import inspect
 import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from labelspace import _checks, _distributed
-from labelspace.cli.screen import TrainingBar, bad_input_exits, console
+from labelspace import _distributed
+from labelspace.cli import options as shared
+from labelspace.cli.options import parsed_options
+from labelspace.cli.screen import TrainingBar, bad_input_exits, console, errors
+from labelspace.criteria import criterion_class, methods
+from labelspace.space import LabelSpace
 
-EXAMPLE = "Example: labelspace train digits --method semantic --space ordinal --smoothing 0.3 --epochs 20"
+EXAMPLES = """Example: labelspace train digits --method semantic --space ordinal --smoothing 0.3 --epochs 20
+
+Example: labelspace train patients.csv --label diagnosis --group-by patient --missing median --method lls"""
 
 
 @bad_input_exits
+@shared.speaks_of_flags()
 def train(
-    data: Annotated[str, typer.Argument(help="A dataset's name, or a folder or file.")] = "digits",
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or a folder or file.")] = "digits",
     method: Annotated[
         str, typer.Option(help="Registry name of the method: onehot, uniform, semantic, lls, …")
     ] = "onehot",
@@ -42,14 +50,19 @@ def train(
     patience: Annotated[int | None, typer.Option(help="Stop after so many epochs without a better one.")] = None,
     threads: Annotated[int, typer.Option(help="Of torch; results depend on it.")] = 1,
     teacher: Annotated[str | None, typer.Option(help="Run folder whose model teaches (kd).")] = None,
-    data_option: Annotated[
-        list[str] | None, typer.Option(help="An option of the reader: label=COLUMN, resize=64, missing=median, …")
-    ] = None,
+    label: shared.Label = None,
+    text: shared.Text = None,
+    group_by: shared.GroupBy = None,
+    missing: shared.Missing = None,
+    ignore: shared.Ignore = None,
+    resize: shared.Resize = None,
+    delimiter: shared.Delimiter = None,
+    data_option: shared.DataOption = None,
     setting: Annotated[
         list[str] | None,
         typer.Option("--set", help="Any other setting: clip=1.0, precision=bfloat16, milestones=[40,80], …"),
     ] = None,
-    data_dir: Annotated[str | None, typer.Option(help="Where datasets are.")] = None,
+    data_dir: shared.DataDir = None,
     tensorboard: Annotated[bool, typer.Option(help="Write TensorBoard events into OUT/tensorboard.")] = False,
     out: Annotated[Path, typer.Option(help="Folder that holds runs; the same command resumes there.")] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
@@ -78,11 +91,24 @@ def train(
         "patience": patience,
         "threads": threads,
         "teacher": teacher,
-        "data_options": {**parsed_options(data_option or []), **({} if data_dir is None else {"data_dir": data_dir})},
-        **parsed_options(setting or []),
+        "data_options": shared.reader_options(
+            label=label,
+            text=text,
+            group_by=group_by,
+            missing=missing,
+            ignore=ignore,
+            resize=resize,
+            delimiter=delimiter,
+            data_option=data_option,
+            data_dir=data_dir,
+        ),
+        **parsed_options(setting or [], "--set", "clip=1.0"),
     }
+    warning = _check_space(space, method, options["method_options"])
     joined = _distributed.join()  # under torchrun every rank comes here
     first = _distributed.rank() == 0
+    if warning and first:
+        errors.print(warning, style="yellow", markup=False, soft_wrap=True)
     events = out / "tensorboard" / f"{method}-seed{seed}" if tensorboard and first else None
     with TrainingBar(f"{method} on {data}", tensorboard=events) as bar:
         run = train_run(data, space=space, smoothing=smoothing, out=out, report=bar.report, **options)
@@ -103,23 +129,27 @@ def train(
     console.print(f"folder      {run.folder}", soft_wrap=True)
 
 
-def parsed_options(texts: list[str]) -> dict[str, Any]:
-    """Read ``name=value`` texts; values are JSON, and text where they are not.
+def uses_space(method: str, options: dict[str, Any]) -> bool:
+    """Return whether a method looks at the label space it is given, with these options.
 
     Example:
-        >>> parsed_options(["repel=10", "grad=detached", "both=true"])
-        {'repel': 10, 'grad': 'detached', 'both': True}
+        >>> uses_space("semantic", {}), uses_space("onehot", {})
+        (True, False)
     """
-    found: dict[str, Any] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise _checks.fail("train", "option", "NAME=VALUE", repr(text), "For example --option repel=10.")
-        try:
-            found[name] = json.loads(value)
-        except ValueError:
-            found[name] = value
-    return found
+    # a method that cannot do without says so in its type; lls looks at one to know which classes are near
+    labels = inspect.signature(criterion_class(method)).parameters["labels"].annotation
+    return labels is LabelSpace or options.get("top") is not None
 
 
-train.__doc__ = f"{train.__doc__}\n\n{EXAMPLE}"
+def _check_space(space: str | None, method: str, options: dict[str, Any]) -> str:
+    """Refuse a method that lacks its space, and return a warning of a space that the method does not look at."""
+    used = uses_space(method, options)
+    if used and space is None:
+        raise ValueError(f"`--space` must be given for {method}: ordinal, wordnet, text, lda, … or a label file.")
+    if used or space is None:
+        return ""
+    others = ", ".join(name for name in methods() if uses_space(name, {}))
+    return f"labelspace: --space {space} changes nothing: {method} does not look at a label space ({others} do)."
+
+
+train.__doc__ = f"{train.__doc__}\n\n{EXAMPLES}"

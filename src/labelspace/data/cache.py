@@ -1,4 +1,4 @@
-"""The array cache: images are decoded once, written as plain bytes, and memory-mapped ever after.
+"""The array cache: what takes long to make is made once, written as plain bytes, and memory-mapped ever after.
 
 One entry is one folder named by the digest of what it was made from::
 
@@ -42,14 +42,15 @@ class Entry:
     notice: str = ""
 
 
-def fetch(key: str, decode: Callable[[], Blocks]) -> Entry:
+def fetch(key: str, decode: Callable[[], Blocks], shelf: str = "images") -> Entry:
     """Return the entry of a key, decoding what is missing or damaged.
 
     Args:
         key: a digest of everything the rows depend on.
         decode: makes the blocks of rows; called only when the cache cannot serve.
+        shelf: the folder in the cache folder.
     """
-    place = folders.cache_folder() / "images" / key
+    place = folders.cache_folder() / shelf / key
     damage = ""
     if place.exists():
         try:

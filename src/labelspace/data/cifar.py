@@ -13,6 +13,8 @@ from labelspace.data.found import Found, ranges, rows_of
 
 NAMES_10 = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 PIXELS = 3 * 32 * 32
+# in one gzipped file; the largest published one holds 50,000
+MOST_RECORDS = 100_000
 
 
 def recognises(folder: Path) -> bool:
@@ -62,8 +64,8 @@ def _required(folder: Path, name: str) -> list[Path]:
 
 
 def _records(path: Path, label_bytes: int) -> NDArray[Any]:
-    content = files.contents(path)
     record = label_bytes + PIXELS
+    content = files.contents(path, MOST_RECORDS * record)
     if not content or len(content) % record:
         raise files.damaged(path, f"{len(content)} bytes, which is no whole number of records of {record}")
     return np.frombuffer(content, dtype=np.uint8).reshape(-1, record)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from statistics import median
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from labelspace import _checks
 from labelspace.data.arrays import check_finite
-from labelspace.data.table_files import Columns, is_missing
+from labelspace.data.table_files import Columns, check_columns, is_missing
 
 OWNER = "data.load"
 # a column of texts with more different values than this is no category unless someone says so
@@ -18,16 +18,108 @@ MOST_CATEGORIES = 100
 Rows = NDArray[np.int64]
 
 
+@dataclass(frozen=True)
+class Column:
+    """How one column becomes features: a number as it is, a category as a feature per category of the training part.
+
+    Args:
+        name: of the column.
+        fill: what stands for a missing value: the median of the training part, or its most frequent category.
+        categories: None for numbers.
+    """
+
+    name: str
+    fill: float | str
+    categories: tuple[str, ...] | None = None
+
+    @property
+    def features(self) -> list[str]:
+        """The names of its features."""
+        return [self.name] if self.categories is None else [f"{self.name}={category}" for category in self.categories]
+
+    def encode(self, values: Sequence[Any]) -> NDArray[Any]:
+        """Return ``(N, features)``; a category that the training part does not have is all zeros."""
+        if self.categories is None:
+            numbers = [float(self.fill if is_missing(value) else value) for value in values]
+            return np.asarray(numbers, dtype=np.float64)[:, None]
+        known = np.asarray(self.categories, dtype=object)
+        places = set(self.categories)
+        texts = [self.fill if is_missing(value) else _spelled(value, places) for value in values]
+        found: NDArray[Any] = np.asarray(texts, dtype=object)[:, None] == known
+        return found.astype(np.float32)
+
+    def unseen(self, values: Sequence[Any]) -> Counter[str]:
+        """Return the categories that the training part does not have, and how often they occur."""
+        if self.categories is None:
+            return Counter()
+        places = set(self.categories)
+        texts = (str(self.fill) if is_missing(value) else _spelled(value, places) for value in values)
+        return Counter(text for text in texts if text not in places)
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How the columns of a table become features, fitted on the training part.
+
+    Args:
+        columns: in the order of the features.
+
+    Example:
+        >>> table = {"size": ["1", "3", ""], "colour": ["red", "blue", "green"]}
+        >>> encoding = Encoding.fit(table, {"size": "numeric", "colour": "categorical"}, np.array([0, 1]))
+        >>> encoding.features
+        ['size', 'colour=blue', 'colour=red']
+        >>> encoding.apply(table)[2].tolist()  # the median of 1 and 3, and a colour that was never seen
+        [2.0, 0.0, 0.0]
+    """
+
+    columns: tuple[Column, ...]
+
+    @classmethod
+    def fit(cls, table: Columns, kind: Mapping[str, str], train: Rows) -> "Encoding":
+        """Return the encoding that the training rows of a table decide."""
+        fitted = {"numeric": _number, "categorical": _category}
+        return cls(tuple(fitted[kind[name]](name, [values[row] for row in train]) for name, values in table.items()))
+
+    @property
+    def features(self) -> list[str]:
+        """The names of all features."""
+        return [feature for column in self.columns for feature in column.features]
+
+    def apply(self, table: Columns) -> NDArray[np.float32]:
+        """Return the float32 features of rows; columns are found by name, others are passed over."""
+        blocks = [column.encode(table[column.name]) for column in self.columns]
+        return np.concatenate(blocks, axis=1, dtype=np.float32, casting="same_kind")
+
+    def plain(self) -> list[dict[str, Any]]:
+        """Return it as plain JSON data, for a run's record."""
+        return [
+            {"name": column.name, "fill": column.fill}
+            | ({} if column.categories is None else {"categories": list(column.categories)})
+            for column in self.columns
+        ]
+
+    @classmethod
+    def stored(cls, facts: Sequence[Mapping[str, Any]]) -> "Encoding":
+        """Return what ``plain`` wrote down."""
+        return cls(
+            tuple(
+                Column(fact["name"], fact["fill"], tuple(fact["categories"]) if "categories" in fact else None)
+                for fact in facts
+            )
+        )
+
+
 def kinds(columns: Columns, numeric: Sequence[str], categorical: Sequence[str]) -> dict[str, str]:
     """Return ``"numeric"`` or ``"categorical"`` per column: as said, else numeric if every value is a number."""
-    _checks.known_names(OWNER, "numeric", list(numeric), list(columns))
-    _checks.known_names(OWNER, "categorical", list(categorical), list(columns))
+    check_columns("numeric", numeric, columns)
+    check_columns("categorical", categorical, columns)
     found = {}
     for name, values in columns.items():
         filled = [value for value in values if not is_missing(value)]
         if name in numeric:
             _check_numeric(name, filled)
-        if name in categorical or (name not in numeric and not all(_is_number(value) for value in filled)):
+        if name in categorical or (name not in numeric and not all(is_number(value) for value in filled)):
             if name not in categorical:
                 _check_categories(name, filled)
             found[name] = "categorical"
@@ -39,42 +131,15 @@ def kinds(columns: Columns, numeric: Sequence[str], categorical: Sequence[str]) 
 def encode(
     columns: Columns, kind: Mapping[str, str], order: Sequence[Rows]
 ) -> tuple[list[NDArray[Any]], dict[str, Any]]:
-    """Return float32 features of three parts, and what was done.
-
-    A numeric column is one feature, a categorical one a feature per category of the training part; a category that
-    occurs only elsewhere is all zeros. A missing number becomes the median of the training part, a missing category
-    its most frequent one.
-    """
-    train = order[0]
-    features: list[str] = []
-    encoded: list[list[NDArray[Any]]] = [[] for _ in order]
-    said: dict[str, Any] = {"columns": features}
-    for name, values in columns.items():
-        if kind[name] == "numeric":
-            numbers = _numbers(values, train)
-            features.append(name)
-            blocks = [numbers[rows][:, None] for rows in order]
-        else:
-            texts = _categories(values, train)
-            known = sorted(set(texts[train].tolist()))
-            features += [f"{name}={category}" for category in known]
-            blocks = [(texts[rows][:, None] == np.asarray(known, dtype=object)).astype(np.float32) for rows in order]
-            unseen = sum(int((block.sum(axis=1) == 0).sum()) for block in blocks)
-            if unseen:
-                said.setdefault("unseen categories (all zeros)", {})[name] = unseen
-        for part, block in zip(encoded, blocks, strict=True):
-            part.append(block)
-    parts = [np.concatenate(blocks, axis=1, dtype=np.float32) for blocks in encoded]
-    return parts, said
-
-
-def _numbers(values: Sequence[Any], train: Rows) -> NDArray[Any]:
-    numbers = np.asarray([np.nan if is_missing(value) else float(value) for value in values], dtype=np.float64)
-    empty = np.isnan(numbers)
-    if empty.any():
-        filled = numbers[train][~empty[train]]
-        numbers[empty] = median(filled.tolist()) if len(filled) else 0.0
-    return numbers
+    """Return float32 features of three parts, the first of which decides the encoding, and what was done."""
+    encoding = Encoding.fit(columns, kind, order[0])
+    parts = [{name: [values[row] for row in rows] for name, values in columns.items()} for rows in order]
+    said: dict[str, Any] = {"columns": encoding.features, "encoding": encoding.plain()}
+    for column in encoding.columns:
+        unseen = sum(column.unseen(part[column.name]).total() for part in parts)
+        if unseen:
+            said.setdefault("unseen categories (all zeros)", {})[column.name] = unseen
+    return [encoding.apply(part) for part in parts], said
 
 
 def check_numbers(columns: Columns, kind: Mapping[str, str]) -> None:
@@ -86,16 +151,8 @@ def check_numbers(columns: Columns, kind: Mapping[str, str]) -> None:
                 check_finite(np.asarray(numbers).astype(np.float32)[:, None], [repr(name)])
 
 
-def _categories(values: Sequence[Any], train: Rows) -> NDArray[Any]:
-    texts = np.asarray([None if is_missing(value) else str(value).strip() for value in values], dtype=object)
-    empty = np.asarray([text is None for text in texts])
-    if empty.any():
-        counts = Counter(text for text in texts[train].tolist() if text is not None)
-        texts[empty] = min(counts, key=lambda text: (-counts[text], text)) if counts else "missing"
-    return texts
-
-
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Return whether a cell holds a number."""
     if isinstance(value, bool):
         return False
     try:
@@ -106,8 +163,32 @@ def _is_number(value: Any) -> bool:
     return "_" not in str(value)
 
 
+def _number(name: str, values: Sequence[Any]) -> Column:
+    filled = [float(value) for value in values if not is_missing(value)]
+    return Column(name, float(np.median(filled)) if filled else 0.0)
+
+
+def _category(name: str, values: Sequence[Any]) -> Column:
+    counts = Counter(str(value).strip() for value in values if not is_missing(value))
+    fill = min(counts, key=lambda text: (-counts[text], text)) if counts else "missing"
+    gaps = any(is_missing(value) for value in values)
+    return Column(name, fill, tuple(sorted({*counts, fill} if gaps else counts)))
+
+
+def _spelled(value: Any, known: set[str]) -> str:
+    """Return a category as text: 3 and 3.0 are the same one, as a table with gaps turns one into the other."""
+    text = str(value).strip()
+    if text in known or isinstance(value, bool):
+        return text
+    if isinstance(value, int):
+        other = str(float(value))
+    else:
+        other = str(int(value)) if isinstance(value, float) and value.is_integer() else text
+    return other if other in known else text
+
+
 def _check_numeric(name: str, values: Sequence[Any]) -> None:
-    bad = next((value for value in values if not _is_number(value)), None)
+    bad = next((value for value in values if not is_number(value)), None)
     if bad is not None:
         raise _checks.fail(OWNER, "numeric", f"columns of numbers ({name!r})", repr(bad))
 

@@ -65,7 +65,7 @@ class Dataset:
         >>> from labelspace import data
         >>> digits = data.load("digits")
         >>> digits
-        Dataset(images 1×8×8, 10 classes: 1258 train, 269 validation, 270 test)
+        Dataset(images 1×8×8, 10 classes: 800 train, 300 validation, 697 test)
         >>> digits.normalise(digits.train.x[:2]).dtype
         torch.float32
     """

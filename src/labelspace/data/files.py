@@ -1,29 +1,70 @@
-"""Reading bytes, plain or gzipped, with an error that names the file."""
+"""Reading bytes, plain or gzipped, with an error that names the file and a bound on what unpacking may fill."""
 
 import gzip
+import io
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO, final
 
 from labelspace import _checks
 
 OWNER = "data.load"
+PACKED = (".gz", ".tgz")
+BLOCK = 1 << 20
+# bytes: no packed file may unpack to more than the first, nor to more than so many times its own size once it is past
+# what any memory holds. Data packs 3 to 50 times smaller, a file made to fill the memory a thousand times.
+MOST = 4 << 30
+HARMLESS = 64 << 20
+TIGHTEST = 200
 
 
-def contents(path: Path) -> bytes:
-    """Return the bytes of a file, unpacked if its name says that it is gzipped."""
+@contextmanager
+def reading(path: Path, most: int = MOST) -> Iterator[BinaryIO]:
+    """Open a file, unpacked if its name says that it is gzipped; what goes wrong while it is read names the file.
+
+    Args:
+        path: the file.
+        most: how many bytes a gzipped file may unpack to.
+    """
     try:
-        if path.suffix in (".gz", ".tgz"):
-            with gzip.open(path) as file:
-                return file.read()
-        return path.read_bytes()
+        if not packed(path):
+            with path.open("rb") as file:
+                yield file
+        else:
+            with gzip.open(path, "rb") as inside, io.BufferedReader(_Capped(inside, path, most), BLOCK) as file:
+                yield file
     except (OSError, EOFError, zlib.error) as error:
         raise damaged(path, str(error)) from error
 
 
-def damaged(path: Path, why: str) -> ValueError:
+def contents(path: Path, most: int = MOST) -> bytes:
+    """Return the bytes of a file, unpacked if its name says that it is gzipped.
+
+    Args:
+        path: the file.
+        most: how many bytes a gzipped file may unpack to; a plain one is what it is.
+    """
+    with reading(path, most) as file:
+        return b"".join(iter(lambda: file.read(BLOCK), b"")) if packed(path) else file.read()
+
+
+def beginning(path: Path, count: int) -> bytes:
+    """Return the first bytes of a file, fewer if it is shorter."""
+    with reading(path) as file:
+        return file.read(count)
+
+
+def packed(path: Path) -> bool:
+    """Return whether a file's name says that it is gzipped."""
+    return path.suffix in PACKED
+
+
+def damaged(path: Path, why: str, remedy: str | None = None) -> ValueError:
     """Return the error for a file that cannot be read as what it should be."""
-    return _checks.fail(OWNER, "name_or_path", f"a readable {path.name}", why, f"Fetch it again: {path}")
+    remedy = f"Put a sound copy in its place: {path}" if remedy is None else remedy
+    return _checks.fail(OWNER, "name_or_path", f"a readable {path.name}", why, remedy)
 
 
 def present(folder: Path, names: Iterable[str]) -> Path | None:
@@ -37,5 +78,29 @@ def present(folder: Path, names: Iterable[str]) -> Path | None:
 
 def lines(path: Path) -> list[str]:
     """Return the non-empty lines of a small text file."""
-    text = contents(path).decode("utf-8", errors="replace")
+    text = contents(path, HARMLESS).decode("utf-8", errors="replace")
     return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+@final
+class _Capped(io.RawIOBase):
+    """The unpacked bytes of a file, and an error instead of more of them than it may hold."""
+
+    def __init__(self, inside: gzip.GzipFile, path: Path, most: int) -> None:
+        super().__init__()
+        self.inside, self.path, self.size = inside, path, path.stat().st_size
+        self.allowed = min(most, MOST, max(HARMLESS, TIGHTEST * self.size))
+        self.left = self.allowed
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        count = self.inside.readinto(buffer)
+        self.left -= count
+        if self.left < 0:
+            expected = f"a file that unpacks to at most {self.allowed:,} bytes"
+            got = f"more than that in the {self.size:,} bytes of {self.path.name}"
+            remedy = f"It is damaged, or made to fill the memory. If you trust it, unpack it first: gzip -d {self.path}"
+            raise _checks.fail(OWNER, "name_or_path", expected, got, remedy)
+        return count

@@ -4,7 +4,7 @@ import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,6 +18,16 @@ from labelspace.data.normalise import statistics
 
 OWNER = "data.load"
 Rows = NDArray[np.int64]
+
+
+class Shares(NamedTuple):
+    """How much of what is split becomes validation, and how much test."""
+
+    validation: float
+    test: float
+
+
+USUAL = Shares(0.15, 0.15)
 
 
 @dataclass(frozen=True)
@@ -45,6 +55,7 @@ class Found:
         source: what goes into ``Dataset.source``: reader, path, options, and what happened.
         take: returns the features of three lists of rows. It comes after the split, so that vocabularies, medians
             and categories can be those of the training part.
+        shares: how much of what is split to hold out, where the caller does not say.
     """
 
     kind: Kind
@@ -57,6 +68,7 @@ class Found:
     take: Callable[[Sequence[Rows]], Taken]
     groups: Rows | None = None
     texts: Sequence[str] | None = None
+    shares: Shares = USUAL
 
 
 def rows_of(x: NDArray[Any], found: Digests) -> Callable[[Sequence[Rows]], Taken]:
@@ -73,10 +85,10 @@ def ranges(counts: Mapping[str, int]) -> dict[str, Rows]:
     }
 
 
-def assemble(found: Found, *, seed: int, validation: float, test: float) -> Dataset:
+def assemble(found: Found, *, seed: int, validation: float | None, test: float | None) -> Dataset:
     """Return the dataset, and warn where the same content is in training and in another part."""
     labels.check_classes(found.y, found.names)
-    order, split = _order(found, seed=seed, validation=validation, test=test)
+    order, split = _order(found, seed, _shares(found, validation, test))
     taken = found.take(order)
     kept = taken.kept or [np.ones(len(rows), dtype=bool) for rows in order]
     order = [rows[flags] for rows, flags in zip(order, kept, strict=True)]
@@ -115,8 +127,20 @@ def _split(found: Found, rows: Rows, x: NDArray[Any], own: Digests) -> Split:
     return Split(torch.from_numpy(x), torch.from_numpy(found.y[rows]), groups, text, own)
 
 
-def _order(found: Found, *, seed: int, validation: float, test: float) -> tuple[list[Rows], dict[str, Any]]:
+def _shares(found: Found, validation: float | None, test: float | None) -> Shares:
+    """Return what was asked for, and what the data says where nothing was."""
+    shares = Shares(
+        found.shares.validation if validation is None else validation, found.shares.test if test is None else test
+    )
+    if sum(shares) >= 1:
+        got = f"{shares.validation:.3g} beside a test share of {shares.test:.3g}"
+        raise _checks.fail(OWNER, "validation", "a share that leaves training samples", got)
+    return shares
+
+
+def _order(found: Found, seed: int, shares: Shares) -> tuple[list[Rows], dict[str, Any]]:
     """Return the rows of the three parts, and how they came about."""
+    validation, test = shares
     given = dict(found.given)
     said: dict[str, Any] = {part: "given" for part in PARTS}
     if set(given) == {"train", "validation"}:
@@ -126,7 +150,7 @@ def _order(found: Found, *, seed: int, validation: float, test: float) -> tuple[
     if "all" in given:
         rest, held = _hold_out(found, given["all"], test, seed)
         given = {"train": rest, "test": held}
-        said.update(train="split", test=f"split from all, {test:g}", seed=seed)
+        said.update(train="split", test=f"split from all, {test:.3g}", seed=seed)
         validation = validation / (1 - test)
     if "validation" not in given:
         rest, held = _hold_out(found, given["train"], validation, seed + 1)

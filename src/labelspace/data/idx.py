@@ -24,6 +24,7 @@ FASHION = (
     "Bag",
     "Ankle boot",
 )
+LONGEST_HEAD = 4 + 4 * 255
 # the four files, each as published with a dash and as some unpackers leave it, with a dot
 STEMS = {
     ("train", "images"): ("train-images-idx3-ubyte", "train-images.idx3-ubyte"),
@@ -63,13 +64,17 @@ def read(folder: Path, *, names: Sequence[str] | None = None) -> Found:
 
 def parse(path: Path) -> NDArray[Any]:
     """Return the array of one IDX file of bytes: two zeros, the type, the number of axes, the sizes, the values."""
-    content = files.contents(path)
-    if len(content) < 4 or content[:2] != b"\0\0" or content[2] != 0x08:
+    head = files.beginning(path, LONGEST_HEAD)
+    if len(head) < 4 or head[:2] != b"\0\0" or head[2] != 0x08:
         raise files.damaged(path, "a file that does not begin like an IDX file of bytes")
-    start = 4 + 4 * content[3]
-    shape = tuple(int(size) for size in np.frombuffer(content[4:start], dtype=">u4"))
-    if len(content) != start + prod(shape):
-        raise files.damaged(path, f"{len(content)} bytes where {start + prod(shape)} were announced")
+    start = 4 + 4 * head[3]
+    if len(head) < start:
+        raise files.damaged(path, f"{len(head)} bytes where the sizes alone take {start}")
+    shape = tuple(int(size) for size in np.frombuffer(head[4:start], dtype=">u4"))
+    announced = start + prod(shape)
+    content = files.contents(path, announced)
+    if len(content) != announced:
+        raise files.damaged(path, f"{len(content)} bytes where {announced} were announced")
     return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape)
 
 

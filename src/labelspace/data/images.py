@@ -99,7 +99,7 @@ def _plan(pictures: Sequence[Picture], wanted: Wanted, pool: ThreadPoolExecutor)
     if len(sizes) != 1:
         common = ", ".join(f"{width}×{height} ({count})" for (width, height), count in sizes.most_common(5))
         got = f"{len(sizes)} sizes, width×height: {common}{' …' if len(sizes) > 5 else ''}"
-        remedy = "Give one size to bring them to, for example resize=64 or resize=(height, width)."
+        remedy = "Give one size to bring them to: resize=64, or resize=(48, 64) for height and width."
         raise _checks.fail(OWNER, "resize", "given, because the pictures differ in size", got, remedy)
     return grey, next(iter(sizes))
 

@@ -119,7 +119,7 @@ def check(name_or_path: Any, *, data_dir: str | Path | None = None, **options: A
     Example:
         >>> report = check("digits")
         >>> report.problems, report.rows()[-1]
-        ([], ('all', '1258', '269', '270'))
+        ([], ('all', '800', '300', '697'))
     """
     read, _ = reader_of(name_or_path, data_dir)
     lenient: dict[str, Any] = {"missing": "median", "skip_unreadable": True}
@@ -159,7 +159,8 @@ def _problems(dataset: Dataset, asked: Mapping[str, Any]) -> list[str]:
     empty = dataset.source.get("missing", {})
     if empty and "missing" in asked:
         listed = ", ".join(f"{count} in {name!r}" for name, count in empty.items())
-        said.append(f"Values are missing: {listed}. Training stops on them unless missing='median' or 'drop' is given.")
+        rules = "missing='median' or missing='drop'"
+        said.append(f"Values are missing: {listed}. Training stops on them unless {rules} is given.")
     skipped = dataset.source.get("skipped")
     if skipped and "skip_unreadable" in asked:
         files = ", ".join(skipped["files"][:5]) + (" …" if skipped["count"] > 5 else "")

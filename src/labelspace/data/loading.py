@@ -14,6 +14,8 @@ from labelspace.data.dataset import Dataset
 from labelspace.data.found import Found, assemble
 
 OWNER = "data.load"
+# options that every kind of data takes
+COMMON = ("seed", "validation", "test", "data_dir")
 Reader = Callable[..., Found]
 
 
@@ -89,8 +91,8 @@ def load(
     name_or_path: Any,
     *,
     seed: int = 0,
-    validation: float = 0.15,
-    test: float = 0.15,
+    validation: float | None = None,
+    test: float | None = None,
     data_dir: str | Path | None = None,
     **options: Any,
 ) -> Dataset:
@@ -105,8 +107,10 @@ def load(
             IDX, CIFAR, Tiny-ImageNet, train and test tables, NPY files), or a pair ``(x, y)``. A name wins over a
             folder of the same name: write ``./digits`` for the folder.
         seed: of the splits.
-        validation: the share that is held out for choices, of what is split.
-        test: the share that is held out for the last measurement, where the data brings no test part.
+        validation: the share that is held out for choices, of what is split: 0.15 if not given (of digits, 300
+            images).
+        test: the share that is held out for the last measurement, where the data brings no test part: 0.15 if not
+            given (of digits, 697 images).
         data_dir: where datasets known by name lie; else ``$LABELSPACE_DATA``, else the user's cache folder.
         options: of the reader, for example ``label=`` for tables or ``resize=`` for folders of pictures.
 
@@ -118,9 +122,8 @@ def load(
     read, place = reader_of(name_or_path, data_dir)
     _checks.whole(OWNER, "seed", seed)
     for option, share in (("validation", validation), ("test", test)):
-        _checks.number(OWNER, option, share, low=0, high=1, open_low=True, open_high=True)
-    if validation + test >= 1:
-        raise _checks.fail(OWNER, "validation", "a share that leaves training samples", f"{validation} beside {test}")
+        if share is not None:
+            _checks.number(OWNER, option, share, low=0, high=1, open_low=True, open_high=True)
     _check_options(read, options)
     found = read(**options) if place is None else read(place, **options)
     return assemble(found, seed=seed, validation=validation, test=test)
@@ -173,11 +176,21 @@ def options_of(read: Reader) -> tuple[str, ...]:
     return tuple(parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY)
 
 
+def option_names() -> frozenset[str]:
+    """Return the names of all options of all readers, those that every reader takes among them.
+
+    Example:
+        >>> {"label", "resize", "seed"} <= option_names()
+        True
+    """
+    readers = [known.read for known in KNOWN.values()] + [read for _, read in FOLDERS] + [image_folder.read]
+    return frozenset(COMMON).union(*(options_of(read) for read in readers))
+
+
 def _check_options(read: Reader, options: Mapping[str, Any]) -> None:
     allowed = options_of(read)
     for option in options:
         if option not in allowed:
-            common = ("seed", "validation", "test", "data_dir")
-            near = get_close_matches(option, (*allowed, *common), n=1)
-            remedy = f"Did you mean {near[0]!r}?" if near else f"It takes: {', '.join((*allowed, *common))}."
+            near = get_close_matches(option, (*allowed, *COMMON), n=1)
+            remedy = f"Did you mean {near[0]!r}?" if near else f"It takes: {', '.join((*allowed, *COMMON))}."
             raise _checks.fail(OWNER, option, "an option of this kind of data", f"{options[option]!r}", remedy)

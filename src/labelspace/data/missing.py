@@ -26,9 +26,7 @@ def settle(
         others: columns of labels, groups and texts, where only an empty cell is; they are never filled in.
         rule: ``"error"``, ``"median"`` or ``"drop"``.
     """
-    gaps = {name: np.asarray([is_missing(value) for value in table[name]], dtype=bool) for name in features}
-    gaps |= {name: np.asarray([is_blank(value) for value in table[name]], dtype=bool) for name in others}
-    gaps = {name: mask for name, mask in gaps.items() if mask.any()}
+    gaps = gaps_of(table, features, others)
     found = {name: int(mask.sum()) for name, mask in gaps.items()}
     if not found:
         return table, counts, {}
@@ -42,6 +40,13 @@ def settle(
             raise _fail(table, never, "'drop' where such cells have no value", remedy)
         return table, counts, {"missing": found}
     return _dropped(table, counts, gaps, {"missing": found})
+
+
+def gaps_of(table: Columns, features: Sequence[str], others: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
+    """Return which rows of a column have no value, for the columns where there are such rows."""
+    gaps = {name: np.asarray([is_missing(value) for value in table[name]], dtype=bool) for name in features}
+    gaps |= {name: np.asarray([is_blank(value) for value in table[name]], dtype=bool) for name in others}
+    return {name: mask for name, mask in gaps.items() if mask.any()}
 
 
 def _dropped(

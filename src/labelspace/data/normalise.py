@@ -1,7 +1,8 @@
 """What a batch goes through before a model sees it, with statistics of the training part only."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -43,6 +44,23 @@ class Normalise:
         mean, std = (value.to(batch.device).reshape(shape) for value in (self.mean, self.std))
         x = batch.to(torch.float32)
         return (x / 255 - mean) / std if self.kind == "images" else (x - mean) / std
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain JSON data, for a run's record."""
+        return {"kind": self.kind, "mean": self.mean.tolist(), "std": self.std.tolist()}
+
+    @classmethod
+    def stored(cls, facts: Mapping[str, Any]) -> "Normalise":
+        """Return what ``plain`` wrote down; other entries of the record are passed over.
+
+        Args:
+            facts: with ``kind``, ``mean`` and ``std``.
+
+        Example:
+            >>> Normalise.stored({"kind": "table", "mean": [2.0], "std": [0.5]})(torch.tensor([[3.0]]))
+            tensor([[2.]])
+        """
+        return cls(facts["kind"], torch.tensor(facts["mean"]), torch.tensor(facts["std"]))
 
 
 def statistics(x: Tensor, kind: str) -> Normalise:

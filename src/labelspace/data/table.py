@@ -94,8 +94,8 @@ class _Rows:
 def _roles(table: Columns, label: str | None, text: str | None, group_by: str | None, ignore: Sequence[str]) -> _Roles:
     """Return what each column is for."""
     for option, wanted in (("label", label), ("text", text), ("group_by", group_by)):
-        _checks.known_names(OWNER, option, [] if wanted is None else [wanted], list(table))
-    _checks.known_names(OWNER, "ignore", list(ignore), list(table))
+        table_files.check_columns(option, [] if wanted is None else [wanted], table)
+    table_files.check_columns("ignore", ignore, table)
     label = _label([name for name in table if name not in {text, group_by, *ignore}]) if label is None else label
     rest = [name for name in table if name not in {label, group_by, *ignore}]
     if text is None and len(rest) == 1 and rest[0].lower() in TEXTS:
@@ -114,9 +114,7 @@ def _texts(texts: list[str], rows: _Rows, source: dict[str, Any]) -> Found:
     size, length = source["options"]["vocabulary"], source["options"]["max_length"]
 
     def take(order: Sequence[Rows]) -> Taken:
-        train, words = tokeniser.learn([texts[row] for row in order[0]], size, length)
-        x = [train, *(tokeniser.encode([texts[row] for row in part], words, length) for part in order[1:])]
-        return Taken(x, [found[part] for part in order], source={"words": len(words)}, vocabulary=words)
+        return tokeniser.take(texts, found, order, size, length)
 
     content = digests.of_values(found, rows.y)
     return Found("text", rows.y, rows.names, rows.given, found, content, source, take, rows.groups, texts)

@@ -4,9 +4,12 @@ import csv
 import importlib
 import io
 import math
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from labelspace import _checks
 from labelspace.data import files
@@ -22,6 +25,9 @@ PARTS = {
 }
 # a review may be long; the reader's own limit is 131,072 characters a cell
 LONGEST_CELL = 1 << 28
+ROWS = 4096
+# so many columns are listed in a message
+SHOWN = 20
 
 Columns = dict[str, list[Any]]
 
@@ -61,24 +67,83 @@ def is_blank(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
+def check_columns(option: str, wanted: Iterable[str], present: Iterable[str]) -> None:
+    """Refuse names that are no column of the table; suggest the nearest one, and list what there is.
+
+    Example:
+        >>> check_columns("label", ["Clas"], ["Class", "age"])  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ValueError: ...Got 'Clas', which it does not have. Did you mean 'Class'? Its columns are: 'Class', 'age'.
+    """
+    columns = list(present)
+    unknown = next((name for name in wanted if name not in columns), None)
+    if unknown is None:
+        return
+    # as people mistype: letters left out or exchanged, and the wrong case
+    lower = {name.lower(): name for name in reversed(columns)}
+    near = get_close_matches(str(unknown).lower(), list(lower), n=1)
+    listed = ", ".join(repr(name) for name in columns[:SHOWN]) + (" …" if len(columns) > SHOWN else "")
+    remedy = f"Did you mean {lower[near[0]]!r}? " if near else ""
+    got = f"{unknown!r}, which it does not have"
+    raise _checks.fail(OWNER, option, "a column of the table", got, f"{remedy}Its columns are: {listed}.")
+
+
 def _separated(path: Path, delimiter: str) -> Columns:
-    try:
-        text = files.contents(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise files.damaged(path, f"text that is not UTF-8 (byte {error.start})") from error
+    if len(delimiter) != 1:
+        raise _checks.fail(OWNER, "delimiter", "one character", repr(delimiter))
     before = csv.field_size_limit(LONGEST_CELL)
     try:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-        header = next(reader, [])
-        _check_header(path, header)
-        rows = [_checked(path, reader.line_num, row, len(header)) for row in reader if row]
-    except csv.Error as error:
-        raise files.damaged(path, f"line {reader.line_num}: {error}") from error
+        with files.reading(path) as file:
+            return _columns(path, csv.reader(_lines(path, file), delimiter=delimiter, strict=True))
+    except UnicodeDecodeError as error:
+        raise files.damaged(path, "text that is not UTF-8", _to_utf8(path)) from error
     finally:
         csv.field_size_limit(before)
-    if not rows:
+
+
+def _lines(path: Path, file: BinaryIO) -> Iterator[str]:
+    with io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
+        while line := text.readline(LONGEST_CELL):
+            if len(line) == LONGEST_CELL:
+                raise files.damaged(path, f"a line of more than {LONGEST_CELL:,} characters")
+            yield line
+
+
+def _columns(path: Path, reader: Any) -> Columns:
+    try:
+        header: list[str] = next(reader, [])
+        _check_header(path, header)
+        rows = (_checked(path, reader.line_num, row, len(header)) for row in reader if row)
+        columns: list[list[Any]] = [[] for _ in header]
+        # a row is a list of its own: with few of them at a time a table takes a third of the memory
+        while some := list(islice(rows, ROWS)):
+            for column, values in zip(columns, zip(*some, strict=True), strict=True):
+                column.extend(values)
+    except csv.Error as error:
+        raise files.damaged(path, f"line {reader.line_num}: {error}", f"Repair that line: {path}") from error
+    if not columns[0]:
         raise _checks.fail(OWNER, "name_or_path", "a table with rows", f"{path.name}, which has none")
-    return {name: list(values) for name, values in zip(header, zip(*rows, strict=True), strict=True)}
+    return dict(zip(header, columns, strict=True))
+
+
+def _to_utf8(path: Path) -> str:
+    """Return how to turn a file of another encoding into one that can be read."""
+    plain = Path(path.name.removesuffix(".gz"))
+    new = shlex.quote(str(path.with_name(f"{plain.stem}-utf8{plain.suffix}")))
+    show = "gzip -dc" if files.packed(path) else "cat"
+    command = f"{show} {shlex.quote(str(path))} | iconv -f {_encoding(path)} -t UTF-8 > {new}"
+    return f"Save it as UTF-8 (in a spreadsheet: CSV UTF-8) and use that file, for example: {command}"
+
+
+def _encoding(path: Path) -> str:
+    """Return the likeliest encoding of a text that is not UTF-8."""
+    if files.beginning(path, 2) in (b"\xff\xfe", b"\xfe\xff"):
+        return "UTF-16"
+    with files.reading(path) as file:
+        blocks = iter(lambda: file.read(files.BLOCK), b"")
+        # Windows' own encoding leaves these five bytes out; Latin-1, which it extends, can read anything
+        undefined = any(byte in block for block in blocks for byte in b"\x81\x8d\x8f\x90\x9d")
+    return "ISO-8859-1" if undefined else "WINDOWS-1252"
 
 
 def _check_header(path: Path, header: Sequence[str]) -> None:
@@ -91,7 +156,8 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
 
 def _checked(path: Path, line: int, row: list[str], width: int) -> list[str]:
     if len(row) != width:
-        raise files.damaged(path, f"{len(row)} cells where the header has {width}, at line {line}")
+        remedy = f"Repair that line, or say with delimiter= what separates the cells: {path}"
+        raise files.damaged(path, f"{len(row)} cells where the header has {width}, at line {line}", remedy)
     return row
 
 

@@ -1,17 +1,29 @@
 """Texts → token ids: lower-case words, with a vocabulary that only the training part decides."""
 
+import functools
+import json
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import repeat
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from labelspace.data import cache
+from labelspace.data.digests import Digests, of_values
+from labelspace.data.found import Rows, Taken
 
 PADDING = 0
 UNKNOWN = 1
 SPECIAL = ("<padding>", "<unknown>")
 WORD = re.compile(r"\w+(?:['’]\w+)*")
+# of what these functions make of a text: raised when the same texts would become other ids
+VERSION = 1
+# so many texts and more are worth a place in the cache: cutting fewer into words takes less than a second
+MANY = 5_000
 
 
 def tokens(text: str) -> list[str]:
@@ -72,3 +84,45 @@ def encode(texts: Sequence[str], words: Sequence[str], length: int) -> NDArray[n
         words_here = tokens(text)[:length]
         ids[row, : len(words_here)] = list(map(place.get, words_here, repeat(UNKNOWN)))
     return ids
+
+
+def take(texts: Sequence[str], found: Digests, order: Sequence[Rows], size: int, length: int) -> Taken:
+    """Return the token ids of three parts and the vocabulary of the first one, from the cache where there are many.
+
+    Args:
+        texts: all texts.
+        found: their digests.
+        order: the rows of the three parts.
+        size: the largest number of ids, the two special ones among them.
+        length: how many ids per text.
+    """
+    parts, words, notice = _cached(texts, found, order, size, length)
+    source: dict[str, Any] = {"words": len(words), **({"cache": notice} if notice else {})}
+    return Taken(parts, [found[rows] for rows in order], source=source, vocabulary=words)
+
+
+def _cached(
+    texts: Sequence[str], found: Digests, order: Sequence[Rows], size: int, length: int
+) -> tuple[list[NDArray[np.int64]], tuple[str, ...], str]:
+    @functools.cache  # one computation fills two entries
+    def made() -> tuple[list[NDArray[np.int64]], tuple[str, ...]]:
+        train, words = learn([texts[row] for row in order[0]], size, length)
+        return [train, *(encode([texts[row] for row in rows], words, length) for rows in order[1:])], words
+
+    if len(texts) < MANY:
+        return *made(), ""
+    # which letters are one word, and their lower case, is a matter of Unicode's version
+    key = of_values(VERSION, unicodedata.unidata_version, found, *order, size, length)
+    ids = cache.fetch(key, lambda: _block(np.concatenate(made()[0]).astype(np.int32)), "texts")
+    words = cache.fetch(f"{key}-words", lambda: _block(_as_bytes(made()[1])), "texts")
+    ends = np.cumsum([len(rows) for rows in order])[:-1]
+    parts = [part.astype(np.int64) for part in np.split(ids.rows, ends)]
+    return parts, tuple(json.loads(words.rows.tobytes())), ids.notice or words.notice
+
+
+def _block(rows: NDArray[Any]) -> cache.Blocks:
+    yield rows, np.ones(len(rows), dtype=bool)
+
+
+def _as_bytes(words: Sequence[str]) -> NDArray[np.uint8]:
+    return np.frombuffer(json.dumps(words).encode(), dtype=np.uint8)[None]

@@ -1,0 +1,140 @@
+"""Tables a piece at a time, for rows without labels: a file may be larger than memory, and any delimiter will do."""
+
+import csv
+import gzip
+import importlib
+import zlib
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, TextIO
+
+from labelspace import _checks
+from labelspace.data.table_files import ENDINGS, LONGEST_CELL, Columns
+
+OWNER = "Run"
+DELIMITERS = (",", ";", "\t", "|")
+# enough for a header of any sane table
+HEAD = 1 << 20
+# pieces of a Parquet file's own groups; rows are counted out again afterwards
+GROUP = 4096
+
+
+def is_table(path: Path) -> bool:
+    """Return whether the name of a file is that of a table."""
+    return path.name.lower().endswith(ENDINGS)
+
+
+def pieces(path: Path, size: int, wanted: Sequence[str] = ()) -> Iterator[Columns]:
+    """Yield the columns of a table, so many rows at a time; the last piece may be shorter.
+
+    Args:
+        path: CSV, TSV (also gzipped) or Parquet.
+        size: how many rows a piece has.
+        wanted: columns to look for; they decide which delimiter it must be.
+    """
+    if path.name.lower().endswith(".parquet"):
+        yield from _of_parquet(path, size)
+        return
+    try:
+        with _opened(path) as file:
+            yield from _of_text(path, file, _delimiter(path, wanted), size)
+    except UnicodeDecodeError as error:
+        raise _unreadable(path, f"text that is not UTF-8 ({error.reason})") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise _unreadable(path, str(error)) from error
+
+
+def rows_in(path: Path) -> int | None:
+    """Return how many rows a table has where that takes no reading of it (Parquet), else None."""
+    if not path.name.lower().endswith(".parquet"):
+        return None
+    count: int = _parquet(path).metadata.num_rows
+    return count
+
+
+def _of_text(path: Path, file: TextIO, delimiter: str, size: int) -> Iterator[Columns]:
+    reader = csv.reader(file, delimiter=delimiter, strict=True)
+    header = next(iter(_rows(path, reader, 1)), [])
+    repeated = sorted({name for name in header if header.count(name) > 1})
+    if repeated or not header or not all(name.strip() for name in header):
+        got = ", ".join(repr(name) for name in header[:8]) or "nothing"
+        raise _unreadable(path, f"a first line that does not name the columns: {got}")
+    found = False
+    while rows := _rows(path, reader, size):
+        wrong = next((row for row in rows if len(row) != len(header)), None)
+        if wrong is not None:
+            got = f"{len(wrong)} cells where the header has {len(header)}, near line {reader.line_num}"
+            raise _unreadable(path, got)
+        yield {name: list(values) for name, values in zip(header, zip(*rows, strict=True), strict=True)}
+        found = True
+    if not found:
+        raise _unreadable(path, "no rows")
+
+
+def _rows(path: Path, reader: Any, size: int) -> list[list[str]]:
+    # the limit is the process's: it is put back before anyone else runs
+    before = csv.field_size_limit(LONGEST_CELL)
+    try:
+        return list(islice((row for row in reader if row), size))
+    except csv.Error as error:
+        raise _unreadable(path, f"line {reader.line_num}: {error}") from error
+    finally:
+        csv.field_size_limit(before)
+
+
+def _delimiter(path: Path, wanted: Sequence[str]) -> str:
+    """Return the delimiter that gives most of the wanted columns; the one that the file's name says, if none does."""
+    usual = "\t" if ".tsv" in path.name.lower() else ","
+    with _opened(path) as file:
+        line = file.readline(HEAD)
+    names = set(wanted)
+
+    def found(delimiter: str) -> int:
+        try:
+            return len(names.intersection(next(csv.reader([line], delimiter=delimiter), [])))
+        except csv.Error:
+            return 0
+
+    return max((usual, *DELIMITERS), key=found)
+
+
+def _opened(path: Path) -> TextIO:
+    if path.suffix.lower() == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+    return path.open(encoding="utf-8-sig", newline="")
+
+
+def _of_parquet(path: Path, size: int) -> Iterator[Columns]:
+    file = _parquet(path)
+    names = [str(name) for name in file.schema_arrow.names]
+    rows = _parquet_rows(path, file)
+    empty = True
+    while piece := list(islice(rows, size)):
+        yield {name: list(values) for name, values in zip(names, zip(*piece, strict=True), strict=True)}
+        empty = False
+    if empty:
+        raise _unreadable(path, "no rows")
+
+
+def _parquet_rows(path: Path, file: Any) -> Iterator[tuple[Any, ...]]:
+    try:
+        for group in file.iter_batches(batch_size=GROUP):
+            yield from zip(*(column.to_pylist() for column in group.columns), strict=True)
+    except Exception as error:  # pyarrow's own classes, known only where it is installed
+        raise _unreadable(path, str(error)) from error
+
+
+def _parquet(path: Path) -> Any:
+    try:
+        parquet: Any = importlib.import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise ImportError("Parquet files need the package 'pyarrow': pip install \"labelspace[parquet]\"") from error
+    try:
+        return parquet.ParquetFile(path)
+    except Exception as error:  # as above
+        raise _unreadable(path, str(error)) from error
+
+
+def _unreadable(path: Path, why: str) -> ValueError:
+    return _checks.fail(OWNER, "x", f"a table that can be read ({path.name})", why)
