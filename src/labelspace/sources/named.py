@@ -1,61 +1,145 @@
-"""A label space by a short name, as the command line and configurations write it."""
+"""A label space as the command line and configurations write it: a word, an order, or a file; and back into words."""
 
-import math
-from collections.abc import Callable, Sequence
-from difflib import get_close_matches
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from labelspace import _checks
+from labelspace.sources._naming import OWNER, suggestion
+from labelspace.sources._text_file import is_there
 from labelspace.sources.lda import lda
-from labelspace.sources.ordinal import ordinal
+from labelspace.sources.order import by_value, order, order_of, with_order
+from labelspace.sources.prices import cost_words
+from labelspace.sources.taxonomy import taxonomy
 from labelspace.sources.text import text
+from labelspace.sources.tree import ROOT
 from labelspace.sources.uniform import uniform
 from labelspace.sources.wordnet import wordnet
 from labelspace.space import LabelSpace
 
 NAMES = ("ordinal", "uniform", "wordnet", "text", "lda")
+BUILDERS = {"ordinal": by_value, "uniform": uniform, "wordnet": wordnet, "text": text}
+MOST_SHOWN = 12
 
 
-def named(spec: str, names: Sequence[str], x: Any = None, y: Any = None) -> LabelSpace:
-    """Return the label space that a short name or a label file stands for, in the order of ``names``.
+def named(
+    spec: str | Path | LabelSpace, names: Sequence[str] | None = None, x: Any = None, y: Any = None
+) -> LabelSpace:
+    """Return the label space that a word, an order or a file stands for, in the order of ``names``.
 
     Args:
-        spec: ``ordinal`` (for class names that are numbers: an order is never guessed from the alphabet), ``uniform``,
-            ``wordnet``, ``text``, ``lda``, or the path of a label file.
-        names: the classes.
+        spec: ``low<mid<high``, an order that names every class once; ``ordinal``, for class names that are numbers,
+            by value (an order is never guessed from the alphabet); ``uniform``, ``wordnet``, ``text``, ``lda``; the
+            path of a taxonomy, in any form that ``taxonomy`` reads; or the path of a label file (.safetensors).
+            A label space does as well.
+        names: the classes of the data; an order, a taxonomy and a label file bring their own where they are left out.
         x: training samples, for ``lda``.
         y: their class indices, for ``lda``.
 
     Example:
-        >>> named("ordinal", ["1", "2", "3"]).nearest("1", k=1)[0][0]
-        '2'
+        >>> space = named("low<mid<high", ["high", "low", "mid"])
+        >>> words(space), space.nearest("low", k=1)[0][0]
+        ('order: low < mid < high', 'mid')
     """
-    builders: dict[str, Callable[[Sequence[str]], LabelSpace]] = {
-        "ordinal": ordinal,
-        "uniform": uniform,
-        "wordnet": wordnet,
-        "text": text,
-    }
-    if spec == "ordinal" and not all(_is_number(name) for name in names):
-        listed = ", ".join(repr(name) for name in list(names)[:6])
-        remedy = "Text has no order of its own: save labelspace.ordinal([…in order…]) to a file and give that."
-        raise _checks.fail("train", "space", "'ordinal' only where class names are numbers", listed, remedy)
-    if spec in builders:
-        return builders[spec](names)
-    if spec == "lda":
-        return lda(x, y, names=names)
-    if Path(spec).suffix == ".safetensors":
-        space = LabelSpace.load(spec)
-        _checks.known_names("train", "classes of the data", list(names), space.names)
-        return space.subset(list(names))
-    near = get_close_matches(spec, NAMES, n=1)
-    remedy = f"Did you mean {near[0]!r}?" if near else "Give the path of a label file (.safetensors) or one of these."
-    raise _checks.fail("train", "space", f"one of {', '.join(NAMES)} or a label file", repr(spec), remedy)
+    if isinstance(spec, LabelSpace):
+        return _aligned(spec, names)
+    title = str(spec).strip()
+    if title in NAMES:
+        return _built(title, names, x, y)
+    path = Path(title).expanduser()
+    if path.suffix == ".safetensors":
+        return _aligned(LabelSpace.load(path), names)
+    if "<" in title and not is_there(path):
+        return order(title, names)
+    if is_there(path) or path.suffix or "/" in title:
+        return taxonomy(path, names)
+    expected = f"one of {', '.join(NAMES)}, an order such as 'low<mid<high', a taxonomy or a label file"
+    remedy = suggestion(title, NAMES) or "No file has this name either."
+    raise _checks.fail(OWNER, "space", expected, repr(title), remedy)
 
 
-def _is_number(name: str) -> bool:
-    try:
-        return math.isfinite(float(name))
-    except ValueError:
-        return False
+def words(space: LabelSpace) -> str:
+    """Return in a few words what a space says and where it came from.
+
+    Example:
+        >>> from labelspace import tree
+        >>> words(tree({"pets": ["cat", "dog"], "vehicles": {"cars": ["taxi"]}}))
+        'tree: 3 classes in 2 groups, depth 3'
+    """
+    builder, count = space.source.get("builder"), f"{len(space)} classes"
+    if space.kind == "cost":
+        return f"prices: {cost_words(space)[0]}"
+    if builder == "ordinal":
+        found = order_of(space)
+        return f"order of {count}" if found is None else f"order: {_chain(found)}"
+    if builder == "tree":
+        return _tree_words(space)
+    if builder == "permuted":
+        return f"shuffled: {count} of {space.source['of'].get('builder', 'a matrix')}, under wrong names"
+    return _said(space.source, count, space.names)
+
+
+def _said(source: Mapping[str, Any], count: str, names: Sequence[str]) -> str:
+    builder = str(source.get("builder", "a matrix"))
+    if builder == "wordnet":
+        return f"WordNet: {sum(name in source['senses'] for name in names)} of {len(names)} names mapped"
+    if builder == "groups":
+        used = [members for members in source["groups"].values() if set(members) & set(names)]
+        return f"groups: {count} in {_counted(len(used), 'group')}"
+    if builder in ("random_like", "relations"):
+        how = "random rows, as flat as those" if builder == "random_like" else "relations"
+        return f"{how} of {source['of'].get('builder', 'a matrix')}: {count}"
+    return {
+        "uniform": f"uniform: {count}, all equally near",
+        "text": f"text: {count} by their names, read by {source.get('encoder')}",
+        "lda": f"LDA: {count} by their means on {_counted(source.get('components', 0), 'discriminant')}",
+        "confusion": f"confusion: {count} by the mistakes of a model",
+    }.get(builder, f"{builder}: {count}")
+
+
+def _tree_words(space: LabelSpace) -> str:
+    parents: Mapping[str, str] = space.source["parents"]
+    groups = {parents[name] for name in space.names} - {ROOT}
+    depth = 0
+    for name in space.names:
+        steps, node = 0, name
+        while node != ROOT:
+            steps, node = steps + 1, parents[node]
+        depth = max(depth, steps)
+    return f"tree: {_counted(len(space), 'class')} in {_counted(len(groups), 'group')}, depth {depth}"
+
+
+def _counted(number: int, word: str) -> str:
+    return f"1 {word}" if number == 1 else f"{number} {word}{'es' if word.endswith('s') else 's'}"
+
+
+def _chain(order: Sequence[str]) -> str:
+    if len(order) <= MOST_SHOWN:
+        return " < ".join(order)
+    return " < ".join([*order[: MOST_SHOWN // 2], "…", *order[-MOST_SHOWN // 4 :]])
+
+
+def _built(title: str, names: Sequence[str] | None, x: Any, y: Any) -> LabelSpace:
+    if names is None:
+        raise _checks.fail(
+            OWNER, "space", "given with the classes", f"{title!r} alone", "Name the classes or the data."
+        )
+    if title != "lda":
+        return BUILDERS[title](names)
+    if x is None or y is None:
+        raise _checks.fail(OWNER, "space", "'lda' only where there are samples", "none", "Give the data.")
+    return lda(x, y, names=names)
+
+
+def _aligned(space: LabelSpace, names: Sequence[str] | None) -> LabelSpace:
+    """Return a space with the classes of the data, in their order; other classes that it has are left out."""
+    if names is None or tuple(names) == space.names:
+        return space
+    absent = [name for name in names if name not in set(space.names)]
+    if absent:
+        hint = suggestion(absent[0], space.names)
+        more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
+        got = f"nothing for {absent[0]!r}{more}"
+        raise _checks.fail(OWNER, "space", "a label space with every class of the data", got, hint)
+    found = order_of(space)
+    return (space if found is None else with_order(space, found)).subset(list(names))

@@ -30,4 +30,6 @@ def ordinal(classes: int | Sequence[str], power: float = 1.0) -> LabelSpace:
     ranks = torch.arange(len(names), dtype=torch.float64)
     gaps = (ranks[:, None] - ranks[None, :]).abs().fill_diagonal_(1)
     weights = gaps.pow(-exponent).fill_diagonal_(0)
-    return LabelSpace(names, kept_mass(weights), "relations", {"builder": "ordinal", "power": exponent})
+    # the order is kept, since a subset may put the classes in another one
+    source = {"builder": "ordinal", "power": exponent, "order": list(names)}
+    return LabelSpace(names, kept_mass(weights), "relations", source)

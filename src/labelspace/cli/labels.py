@@ -1,0 +1,235 @@
+"""``labelspace labels``: build label spaces and prices, look at them, compare them, and get files to fill in."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from labelspace import _checks
+from labelspace.analysis import neighbours
+from labelspace.cli.heat_map import heat_map, shortened
+from labelspace.cli.label_difference import difference
+from labelspace.cli.label_input import (
+    OWNER,
+    Known,
+    chosen_classes,
+    known_classes,
+    load,
+    prices_of,
+    space_of,
+)
+from labelspace.cli.label_templates import cost_template, space_template
+from labelspace.cli.options import DataDir, DataOption, Label, reader_options, speaks_of_flags
+from labelspace.cli.screen import bad_input_exits, console
+from labelspace.sources.named import words
+from labelspace.sources.prices import cost_words
+from labelspace.space import LabelSpace
+
+MOST_SQUARES = 20
+NUMBERS = {"relations": "mass", "vectors": "cosine", "cost": "cost"}
+
+app = typer.Typer(
+    name="labels", help="Build, show, compare and cut label spaces; files to fill in.", no_args_is_help=True
+)
+
+Spec = Annotated[
+    str, typer.Argument(help="low<mid<high, ordinal, wordnet, text, lda, uniform, a taxonomy or a label file.")
+]
+Classes = Annotated[str | None, typer.Option(help="The classes: cat,dog,car, or how many.")]
+Data = Annotated[str | None, typer.Option(help="Take the classes from a dataset: a name, folder or file.")]
+Cost = Annotated[
+    bool, typer.Option("--cost", help="Read it as prices: ordinal, squared, tree, under=5,over=1 or a CSV file.")
+]
+Beside = Annotated[str | None, typer.Option("--space", help="With --cost: the space whose order or tree is priced.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command()
+@bad_input_exits
+@speaks_of_flags()
+def build(
+    spec: Spec,
+    classes: Classes = None,
+    data: Data = None,
+    cost: Cost = False,
+    space: Beside = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write (.safetensors).")] = None,
+    label: Label = None,
+    data_option: DataOption = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Build a label space, or prices, and write it to a file.
+
+    Example: labelspace labels build wordnet --data fashion-mnist -o clothes.safetensors
+
+    Example: labelspace labels build squared --cost --space "low<mid<high" -o prices.safetensors
+    """
+    options = reader_options(label=label, data_option=data_option, data_dir=data_dir)
+    built = _read(spec, known_classes(classes, data, options), cost, space)
+    if out is not None:
+        _save(built, out)
+    if as_json:
+        _print_json({"file": None if out is None else str(out), **_summary(built)})
+        return
+    _print(*_title(built))
+    _print("nothing is written without -o FILE.safetensors" if out is None else f"written to {out}")
+
+
+@app.command()
+@bad_input_exits
+@speaks_of_flags()
+def show(
+    spec: Spec,
+    class_name: Annotated[str | None, typer.Option("--class", help="Only this class.")] = None,
+    k: Annotated[int, typer.Option("-k", help="How many of the nearest classes.")] = 5,
+    classes: Classes = None,
+    data: Data = None,
+    cost: Cost = False,
+    space: Beside = None,
+    label: Label = None,
+    data_option: DataOption = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show a label space: what it is, the nearest classes of each class, and a picture of it if it is small.
+
+    Example: labelspace labels show clothes.safetensors --class Coat -k 3
+
+    Example: labelspace labels show taxonomy.txt
+    """
+    options = reader_options(label=label, data_option=data_option, data_dir=data_dir)
+    shown = _read(spec, known_classes(classes, data, options), cost, space)
+    chosen = shown.names if class_name is None else (shown.names[shown.index(class_name)],)
+    priced = shown.kind == "cost"
+    found = neighbours(shown, k=k)
+    # `neighbours` gives minus the price, so that larger is nearer; people know prices as they are
+    nearest = {name: [(other, abs(value) if priced else value) for other, value in found[name]] for name in chosen}
+    if as_json:
+        number = NUMBERS[shown.kind]
+        near = {name: [{"class": other, number: value} for other, value in nearest[name]] for name in chosen}
+        _print_json({**_summary(shown), "source": dict(shown.source), "nearest": near})
+        return
+    _print(*_title(shown), "", "cheapest mistakes" if priced else f"nearest classes ({NUMBERS[shown.kind]})")
+    width = max(len(shortened(name)) for name in chosen)
+    for name in chosen:
+        others = "  ".join(f"{shortened(other)} ({value:.3g})" for other, value in nearest[name])
+        _print(f"  {shortened(name):<{width}}  {others}".rstrip())
+    if class_name is None and 1 < len(shown) <= MOST_SQUARES:
+        _print("", *heat_map(shown))
+
+
+@app.command()
+@bad_input_exits
+@speaks_of_flags()
+def diff(
+    first: Spec,
+    second: Spec,
+    k: Annotated[int, typer.Option("-k", help="How many of the classes that differ most.")] = 5,
+    classes: Classes = None,
+    data: Data = None,
+    cost: Cost = False,
+    label: Label = None,
+    data_option: DataOption = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say how far two label spaces agree, and for which classes they differ most.
+
+    Example: labelspace labels diff learned.safetensors wordnet
+    """
+    _checks.whole(OWNER, "k", k, low=1)
+    options = reader_options(label=label, data_option=data_option, data_dir=data_dir)
+    known = known_classes(classes, data, options)
+    one = _read(first, known, cost)
+    # a word such as wordnet has no classes of its own: they are those of the first space
+    two = _read(second, Known(one.names, known.dataset), cost)
+    found = difference(one, two)
+    if as_json:
+        _print_json({"first": _summary(one), "second": _summary(two), **found.to_json(k)})
+        return
+    _print(f"first   {words(one)}", f"second  {words(two)}", *found.lines(k))
+
+
+@app.command()
+@bad_input_exits
+@speaks_of_flags()
+def subset(
+    file: Annotated[str, typer.Argument(help="A label file.")],
+    names: Annotated[list[str], typer.Argument(help="The classes to keep, in this order: cat,dog or cat dog.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write (.safetensors).")],
+    as_json: AsJson = False,
+) -> None:
+    """Write the label space of some of its classes; what they share is made to sum to 1 again.
+
+    Example: labelspace labels subset clothes.safetensors Shirt,Coat,Dress -o tops.safetensors
+    """
+    whole = _read(file, Known())
+    part = whole.subset(chosen_classes(names, whole))
+    _save(part, out)
+    if as_json:
+        _print_json({"file": str(out), **_summary(part)})
+        return
+    _print(f"{len(part)} of {len(whole)} classes written to {out}")
+
+
+@app.command()
+@bad_input_exits
+@speaks_of_flags()
+def template(
+    data: Annotated[str, typer.Argument(help="A dataset: a name, folder or file.")],
+    cost: Annotated[bool, typer.Option("--cost", help="Prices: a row per true class, a column per predicted.")] = False,
+    space: Annotated[bool, typer.Option("--space", help="A taxonomy: lines GROUP > class.")] = False,
+    long: Annotated[bool, typer.Option("--long", help="Prices one by one: lines true,predicted,cost.")] = False,
+    label: Label = None,
+    data_option: DataOption = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Print a file to fill in: the price of every mistake, or a taxonomy.
+
+    Example: labelspace labels template digits --cost > prices.csv
+
+    Example: labelspace labels template fashion-mnist --space > taxonomy.txt
+    """
+    if cost == space:
+        raise _checks.fail(OWNER, "template", "--cost or --space", "both" if cost else "neither")
+    names = load(data, reader_options(label=label, data_option=data_option, data_dir=data_dir)).names
+    typer.echo(cost_template(names, long) if cost else space_template(names), nl=False)
+
+
+def _read(spec: str, known: Known, cost: bool = False, beside: str | None = None) -> LabelSpace:
+    if cost:
+        return prices_of(spec, known, beside)
+    if beside is not None:
+        raise _checks.fail(OWNER, "space", "left out without --cost", repr(beside))
+    return space_of(spec, known)
+
+
+def _save(space: LabelSpace, out: Path) -> None:
+    if out.suffix != ".safetensors":
+        raise _checks.fail(OWNER, "out", "a file that ends in .safetensors", repr(str(out)))
+    try:
+        space.save(out)
+    except OSError as error:
+        if error.errno is None:  # the library's own message about the folder
+            raise
+        raise _checks.fail(OWNER, "out", "a file that can be written", f"{out}: {error.strerror}") from error
+
+
+def _summary(space: LabelSpace) -> dict[str, Any]:
+    return {"kind": space.kind, "words": words(space), "classes": list(space.names)}
+
+
+def _title(space: LabelSpace) -> list[str]:
+    example = [cost_words(space)[1]] if space.kind == "cost" else []
+    return [words(space), f"{space.kind} of {len(space)} classes", *example]
+
+
+def _print(*lines: str) -> None:
+    for line in lines:
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def _print_json(content: dict[str, Any]) -> None:
+    typer.echo(json.dumps(content, indent=2, ensure_ascii=False))

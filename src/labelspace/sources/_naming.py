@@ -1,0 +1,82 @@
+"""Names that people write in files and on the command line, matched with the classes of the data."""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+from labelspace import _checks
+
+OWNER = "labelspace"
+
+
+def canonical(name: str) -> str:
+    """Return a name without outer blanks, its accents in one spelling: folders of some systems use the other one.
+
+    Example:
+        >>> canonical(" cafe\u0301 ") == "caf\u00e9"
+        True
+    """
+    return unicodedata.normalize("NFC", name).strip()
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return a question that names what was probably meant, or nothing; capitals do not matter.
+
+    Example:
+        >>> suggestion("Snekaer", ["shirt", "sneaker"])
+        "Did you mean 'sneaker'?"
+    """
+    folded = {canonical(other).casefold(): other for other in known}
+    near = get_close_matches(canonical(name).casefold(), list(folded), n=1)
+    return f"Did you mean {folded[near[0]]!r}?" if near else ""
+
+
+def matched(
+    argument: str,
+    expected: str,
+    given: Sequence[str],
+    names: Sequence[str],
+    places: Sequence[str] | None = None,
+    remedy: str = "",
+) -> list[str]:
+    """Return the class that each given name means; all classes must be named, each once.
+
+    Args:
+        argument: what the names came for, ``"space"`` or ``"cost"``.
+        expected: what it must be, for the message.
+        given: the names as written.
+        names: the classes.
+        places: where each name stands, such as ``"line 3"``.
+        remedy: what to do about a class that is missing.
+
+    Example:
+        >>> matched("space", "an order", ["high ", "low"], ["low", "high"])
+        ['high', 'low']
+    """
+    classes = {canonical(name): name for name in names}
+    at = [""] * len(given) if places is None else [f" ({place})" if place else "" for place in places]
+    unknown = [index for index, name in enumerate(given) if canonical(name) not in classes]
+    if unknown:
+        first = unknown[0]
+        more = f" and {len(unknown) - 1} more that are none" if len(unknown) > 1 else ""
+        got = f"{given[first]!r}{at[first]}, which is no class of the data{more}"
+        hint = suggestion(given[first], names) or f"The classes are: {listed(names)}."
+        raise _checks.fail(OWNER, argument, expected, got, hint)
+    found = [classes[canonical(name)] for name in given]
+    seen: dict[str, int] = {}
+    for index, name in enumerate(found):
+        if name in seen:
+            got = f"{name!r}{at[seen[name]]} again{at[index]}"
+            raise _checks.fail(OWNER, argument, expected, got, "Keep one of them.")
+        seen[name] = index
+    absent = [name for name in names if name not in seen]
+    if absent:
+        more = f" and {len(absent) - 1} more of {len(names)} classes" if len(absent) > 1 else ""
+        raise _checks.fail(OWNER, argument, expected, f"nothing for {absent[0]!r}{more}", remedy)
+    return found
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Return the first names and how many follow."""
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
