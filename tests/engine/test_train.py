@@ -141,7 +141,7 @@ def test_a_loss_that_is_not_a_number_stops_and_keeps_the_last_good_checkpoint(tm
         ({"epochs": 0}, "`epochs` of train must be greater than or equal to 1. Got 0"),
         ({"method": "semantic"}, "must be a LabelSpace"),
         ({"optimiser": "lion"}, "`optimiser` of train must be"),
-        ({"space": "ordnal", "method": "semantic"}, "`space` of train must be one of.*Did you mean 'ordinal'"),
+        ({"space": "ordnal", "method": "semantic"}, "`space` of labelspace must be.*Did you mean 'ordinal'"),
         ({"method": "onehot", "smoothing": 0.1}, "option name"),
         ({"model": "mlp-x"}, "mlp-"),
         ({"augment": ["mixupp"]}, "mixup"),

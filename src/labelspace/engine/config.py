@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from labelspace import _checks
 
 FILLED_IN = ("data_key", "space_key", "teacher_key", "path", "world")  # not for users to set
-FORMAT = 1  # of what a run computes: raised when the same configuration would give other numbers
+FORMAT = 2  # of what a run computes: raised when the same configuration would give other numbers
 
 
 class Config(BaseModel):
@@ -65,8 +65,10 @@ class Config(BaseModel):
         return self
 
     def key(self) -> str:
-        """Return a digest of everything but the seed and where data and teacher lie: their contents have digests."""
-        content = self.model_dump(mode="json", exclude={"seed", "data", "teacher"} if self.data_key else {"seed"})
+        """Return a digest of everything but the seed and where data, space and teacher lie: contents have digests."""
+        places = {"data", "teacher"} if self.data_key else set()
+        places |= {"space"} if self.space_key else set()
+        content = self.model_dump(mode="json", exclude={"seed", *places})
         content["data_options"] = {k: v for k, v in content["data_options"].items() if k != "data_dir"}
         text = json.dumps({"format": FORMAT, "torch": torch.__version__, **content}, sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

@@ -94,6 +94,9 @@ class Processes:
                         yield result
             except BrokenProcessPool:
                 lost.extend(running.values())
+            except (KeyboardInterrupt, GeneratorExit):
+                pool.shutdown(wait=False, kill_workers=True)  # their runs resume; nobody waits for them now
+                raise
 
 
 @final

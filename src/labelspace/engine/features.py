@@ -28,7 +28,8 @@ def extract(dataset: Dataset, backbone: Backbone) -> Dataset:
         raise _checks.fail("extract", "dataset", expected, repr(dataset.kind))
     parts = {name: _features(split, backbone, f"{dataset.key}/{name}") for name, split in dataset.parts.items()}
     key = digests.of_values(dataset.key, backbone.key)
-    source = {**dataset.source, "backbone": backbone.key}
+    raw = {"kind": dataset.kind, "shape": list(dataset.input_shape)}
+    source = {**dataset.source, "backbone": backbone.key, "raw": raw}
     normalise = statistics(parts["train"].x, "features")
     return Dataset(
         train=parts["train"],

@@ -9,15 +9,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from labelspace import _checks, _distributed, models
+from labelspace import _checks, _distributed
 from labelspace.data import digests
 from labelspace.data import load as load_data
 from labelspace.data.dataset import Dataset
-from labelspace.data.normalise import Normalise
-from labelspace.engine import evaluate
+from labelspace.engine import evaluate, predict
 from labelspace.engine.build import Job, Outline, make_learner, prepare
 from labelspace.engine.config import FILLED_IN, Config, make_config
 from labelspace.engine.feed import Feed
+from labelspace.engine.inputs import described
 from labelspace.engine.loop import Loop, Report
 from labelspace.engine.teacher import Teacher
 from labelspace.learner import Learner
@@ -78,40 +78,26 @@ class Run:
         learner.load_state_dict(self.weights)
         return learner.eval()
 
-    @torch.no_grad()
     def predict(self, x: Any) -> Tensor:
-        """Return class indices for samples in the form of the dataset (uint8 images, columns, token ids)."""
+        """Return class indices ``(N,)``.
+
+        Args:
+            x: a tensor in the form of the dataset (uint8 images, columns, token ids), or raw samples, prepared as the
+                training data were: a path (CSV, Parquet, NPZ, a picture or a folder of pictures), a dict of columns or
+                of one row, a DataFrame, a list of texts or of pictures' files. What cannot be read stops it; a
+                category that training did not have is told by a warning.
+
+        Example:
+            >>> rows, labels = [[float(value)] for value in range(40)], ["low"] * 20 + ["tall"] * 20
+            >>> run = train((rows, labels), model="linear", epochs=20, learning_rate=0.1)
+            >>> run.predict(torch.tensor([[3.0], [35.0]]))
+            tensor([0, 1])
+        """
         return self.scores_of(x).argmax(dim=1)
 
-    @torch.no_grad()
     def scores_of(self, x: Any) -> Tensor:
-        """Return ``(N, K)`` scores for samples in the form of the dataset (images or texts, for a backbone's run)."""
-        if self.config.backbone is None:
-            self._check(x)
-        learner = self.learner()
-        dtype = torch.float64 if self.config.precision == "float64" else torch.float32
-        normalise = _normalise(self.preprocessing)
-        backbone = None if self.config.backbone is None else models.backbone(self.config.backbone)
-        found = []
-        for start in range(0, len(x), evaluate.BATCH):
-            batch = x[start : start + evaluate.BATCH]
-            batch = normalise(batch if backbone is None else backbone.extract(backbone.prepare(batch)))
-            with evaluate.autocast(self.config):
-                found.append(learner(batch.to(dtype) if batch.is_floating_point() else batch))
-        return torch.cat(found)
-
-    def _check(self, x: Any) -> None:
-        """Refuse samples of another form: normalised as if they were of this one, they would be nonsense."""
-        facts = self.preprocessing
-        kinds = {"images": "uint8", "text": "int64"}
-        shape, dtype = tuple(facts["input_shape"]), kinds.get(facts["kind"], "float32")
-        numbers = isinstance(x, Tensor) and (dtype == "float32" or x.dtype == getattr(torch, dtype))
-        if not numbers or tuple(x.shape[1:]) != shape:
-            got = f"{x.dtype} of shape {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__
-            expected = f"a {dtype} tensor of shape (N, {', '.join(map(str, shape))}), as the dataset gives"
-            raise _checks.fail("Run", "x", expected, got)
-        if x.is_floating_point() and not bool(torch.isfinite(x).all()):
-            raise _checks.fail("Run", "x", "finite", "NaN or infinity")
+        """Return scores ``(N, K)``; ``x`` is as for ``predict``."""
+        return predict.scores_of(self, x)
 
 
 def train(
@@ -149,7 +135,7 @@ def train(
             raise _checks.fail("train", name, "left out: it is filled in", repr(given[name]))
     if smoothing is not None:
         given["method_options"] = {**given.get("method_options", {}), "smoothing": smoothing}
-    dataset = None if isinstance(data, str | Path) else _as_dataset(data)
+    dataset = None if isinstance(data, str | Path) else as_dataset(data)
     name = str(data) if dataset is None else str(dataset.source.get("path", "given in Python"))
     named_space = space if isinstance(space, str) else None
     config = make_config(**given, data=name, space=named_space, world=_distributed.world_size())
@@ -158,7 +144,7 @@ def train(
         return train_job(job, out, checkpoint_seconds=checkpoint_seconds, report=report)
 
 
-def _as_dataset(data: Any) -> Dataset:
+def as_dataset(data: Any) -> Dataset:
     """Return a Dataset whose key is that of its content: parts may have been replaced since it was read."""
     dataset = data if isinstance(data, Dataset) else load_data(data)
     parts = [part for split in dataset.parts.values() for part in (split.x.numpy(), split.y.numpy())]
@@ -265,13 +251,8 @@ def _finished(job: Job, loop: Loop, learner: nn.Module, folder: Path | None) -> 
 def preprocessing_of(dataset: Dataset) -> dict[str, Any]:
     """Return what a record must hold to build the model again and to prepare its samples."""
     return {
+        **dataset.normalise.plain(),
         **Outline.of(dataset).plain(),
         "vocabulary": None if dataset.vocabulary is None else list(dataset.vocabulary),
-        "mean": dataset.normalise.mean.tolist(),
-        "std": dataset.normalise.std.tolist(),
+        "input": described(dataset),
     }
-
-
-def _normalise(preprocessing: dict[str, Any]) -> Normalise:
-    mean, std = torch.tensor(preprocessing["mean"]), torch.tensor(preprocessing["std"])
-    return Normalise(preprocessing["kind"], mean, std)

@@ -38,6 +38,7 @@ class Stack:
                 parameter.data = self.parameters[name][number]
         self.options = {name: _stacked(learners, name) for name, _ in first.named_buffers() if _differs(learners, name)}
         self.layers = [name for name, module in first.model.named_modules() if isinstance(module, nn.Linear)]
+        self.rectified = _rectified(first.model)
         self.loss = _Loss(first.criterion)
         self._recorded: dict[torch.Size, Function] = {}
 
@@ -93,8 +94,9 @@ class Stack:
         """Return outputs ``(M, B, D)`` and features ``(M, B, F)``."""
         features = x
         *body, head = [(parameters[f"model.{name}.weight"], parameters[f"model.{name}.bias"]) for name in self.layers]
-        for weight, bias in body:
-            features = torch.relu(_linear(features, weight, bias))
+        for (weight, bias), rectified in zip(body, self.rectified, strict=False):  # the head has no say here
+            features = _linear(features, weight, bias)
+            features = torch.relu(features) if rectified else features
         return _linear(features, *head), features
 
 
@@ -136,6 +138,17 @@ class _Loss(nn.Module):
         valid = torch.ones(output.shape[0], dtype=torch.bool)
         terms = self.criterion.terms(output, y, **extras)
         return self.criterion._reduced(terms, Batch(output, y, valid, extras, y.shape))
+
+
+def _rectified(model: nn.Module) -> list[bool]:
+    """Return for each linear layer whether a ReLU comes next."""
+    found: list[bool] = []
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            found.append(False)
+        elif isinstance(module, nn.ReLU):
+            found[-1] = True
+    return found
 
 
 def _stacked(learners: Sequence[Learner], name: str) -> Tensor:

@@ -2,7 +2,9 @@
 
 import itertools
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +19,7 @@ from labelspace.engine.vectorised import partition, train_together
 from labelspace.records import Index, RunFolder
 from labelspace.space import LabelSpace
 
+PROGRESS = ".progress.part"  # the ending that finishing a run sweeps away
 Report = Callable[[str, dict[str, Any]], None]
 
 
@@ -58,7 +61,22 @@ def grid(base: Mapping[str, Any], **axes: Iterable[Any]) -> list[Config]:
     return list({config.run_name() + config.model_dump_json(): config for config in configs}.values())
 
 
-def sweep(
+def sweep(configs: Sequence[Config], out: str | Path, **options: Any) -> list[Run]:
+    """Do all runs and return them in the order of the configurations; if some failed, raise when the others are done.
+
+    Args:
+        configs: what to run; see ``grid``.
+        out: the folder of the runs.
+        options: those of ``outcomes``.
+    """
+    found = outcomes(configs, out, **options)
+    failures = [each for each in found if isinstance(each, Failure)]
+    if failures:
+        raise SweepError(failures)
+    return [each for each in found if isinstance(each, Run)]
+
+
+def outcomes(
     configs: Sequence[Config],
     out: str | Path,
     *,
@@ -68,8 +86,8 @@ def sweep(
     checkpoint_seconds: float = 30.0,
     report: Report | None = None,
     vectorise: bool = True,
-) -> list[Run]:
-    """Do all runs and return them in the order of the configurations.
+) -> list[Run | Failure]:
+    """Do all runs and return, in the order of the configurations, each run or why it failed.
 
     What is finished in ``out`` is read, not computed. Only this process writes the index.
 
@@ -90,20 +108,17 @@ def sweep(
     tasks = [Task(tuple(configs[number] for number in part), dataset, space) for part in parts]
     work = partial(_do, str(folder), checkpoint_seconds)
     found: dict[int, str] = {}
-    failures: list[Failure] = []
-    done = executor.run(work, tasks)
-    for number, (name, reason) in _each(done, parts):
+    failures: dict[int, Failure] = {}
+    for number, (name, reason) in _each(executor.run(work, tasks), parts):
         if reason is not None:
-            failures.append(Failure(configs[number], reason))
+            failures[number] = Failure(configs[number], reason)
             continue
         found[number] = name
         run = RunFolder(folder / name)
         index.record(run, run.result()["key"])
         if report is not None:
             report("run", {"done": len(found), "of": len(configs), "name": name, **run.result()["test"]})
-    if failures:
-        raise SweepError(failures)
-    return [Run.load(folder / found[number]) for number in range(len(configs))]
+    return [failures.get(number) or Run.load(folder / found[number]) for number in range(len(configs))]
 
 
 def _each(done: Iterable[tuple[int, Any]], parts: list[list[int]]) -> Iterator[tuple[int, tuple[str, str | None]]]:
@@ -133,7 +148,8 @@ def _do(folder: str, checkpoint_seconds: float, task: Task) -> list[tuple[str, s
 def _done(folder: str, checkpoint_seconds: float, task: Task) -> list[tuple[str, str | None]]:
     first = prepare(task.configs[0], task.dataset or _named(task.configs[0]), task.space)
     if len(task.configs) == 1:
-        train_job(first, folder, checkpoint_seconds=checkpoint_seconds, index=False)
+        progress = _progress(Path(folder) / first.config.run_name())
+        train_job(first, folder, checkpoint_seconds=checkpoint_seconds, report=progress, index=False)
         return [(first.config.run_name(), None)]
     filled = first.config.model_dump(include={"data_key", "space_key", "model", "augment", "label_noise"})
     jobs = [first._replace(config=config.model_copy(update=filled)) for config in task.configs]
@@ -142,6 +158,20 @@ def _done(folder: str, checkpoint_seconds: float, task: Task) -> list[tuple[str,
         (run.config.run_name(), None) if isinstance(run, Run) else (job.config.run_name(), _reason(run))
         for job, run in outcomes
     ]
+
+
+def _progress(folder: Path) -> Report:
+    """Return a report that leaves a note in the run's folder about once a second, for whoever watches from outside."""
+    last = [time.monotonic()]
+
+    def report(event: str, numbers: dict[str, Any]) -> None:
+        if event != "epoch" or time.monotonic() - last[0] < 1:
+            return
+        last[0] = time.monotonic()
+        with suppress(OSError):  # a note that cannot be written is no reason to stop
+            (folder / PROGRESS).write_text(f"{numbers['epoch'] + 1} {numbers['epochs']}")
+
+    return report
 
 
 def _reason(error: Exception) -> str:

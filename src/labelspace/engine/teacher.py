@@ -33,7 +33,7 @@ class Teacher(nn.Module):
         self.learner = run.learner().requires_grad_(False)
         self.in_float64 = run.config.precision == "float64"
         self.student = dataset.normalise
-        self.own = Normalise(dataset.kind, torch.tensor(facts["mean"]), torch.tensor(facts["std"]))
+        self.own = Normalise.stored(facts)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the teacher's scores per class."""

@@ -11,6 +11,7 @@ from labelspace import _checks
 from labelspace.models.network import Network
 
 DEFAULT = "mlp-500-500"
+DRAWN = 3  # units that fit into a picture
 
 
 def linear(input_shape: tuple[int, ...], output_dim: int) -> Network:
@@ -21,11 +22,14 @@ def linear(input_shape: tuple[int, ...], output_dim: int) -> Network:
 def mlp(input_shape: tuple[int, ...], output_dim: int, widths: Sequence[int]) -> Network:
     """Return fully connected layers, each with ReLU; the last one's activations are the features.
 
-    The 500-500 of label embedding (004) is ``mlp-500-500``.
+    The 500-500 of label embedding (004) is ``mlp-500-500``. A last layer of at most three units, as in ``mlp-32-2``, is
+    a bottleneck to draw classes in and stays linear: rectified, such units die in some runs and take all classes along.
     """
     layers: list[nn.Module] = [nn.Flatten()]
     for before, after in pairwise([math.prod(input_shape), *widths]):
         layers += [nn.Linear(before, after), nn.ReLU()]
+    if widths[-1] <= DRAWN:
+        layers.pop()
     return Network(nn.Sequential(*layers), widths[-1], output_dim)
 
 

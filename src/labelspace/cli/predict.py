@@ -1,0 +1,129 @@
+"""`labelspace predict`: what a finished run says of new samples."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from labelspace.cli.screen import bad_input_exits, console, errors
+from labelspace.cli.table_output import Write, check_output, table_file
+
+# so many samples are named on the screen; the file and --json have them all
+SHOWN = 20
+
+
+@bad_input_exits
+def predict(
+    run: Annotated[Path, typer.Argument(help="Folder of a run, or `best` of a comparison.")],
+    new: Annotated[str, typer.Argument(help="Folder of pictures, a picture, or a CSV, Parquet or NPZ file.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A .csv or .parquet file; CSV on stdout if left out.")
+    ] = None,
+    abstain_cost: Annotated[
+        float | None, typer.Option(help="Price of leaving a sample to somebody, in the unit of the prices.")
+    ] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option(help="A column of NEW to write along, such as an id; repeatable.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a summary (without -o: everything) as JSON.")] = False,
+) -> None:
+    """Write class, probability, decision and abstention for new samples.
+
+    `class` is the likeliest class and `probability` its own; `decision` is the cheapest class where the run knows
+    prices. The exit code is 1 if some samples could not be read; they are named, and have a row with nothing in it.
+
+    Example: labelspace predict runs/digits-1a2b3c4d/best scans/ -o predictions.csv --abstain-cost 0.5
+    """
+    from labelspace.engine import predictions
+
+    if output is not None:
+        check_output("predict", output, new)
+    prepared = predictions.ready(run)
+    if abstain_cost is not None:
+        prepared = prepared._replace(decision=prepared.decision.with_abstain_cost(abstain_cost))
+    tally = predictions.Tally()
+    rows: list[dict[str, Any]] = []
+    with _stopped_cleanly(), _table(output, as_json, rows) as write, _bar(prepared, new) as advance:
+        for columns in predictions.predictions(prepared, new, tally, keep or []):
+            write(columns)
+            advance(tally.rows)
+        if not tally.rows:
+            raise ValueError(f"There are no samples in {new}.")
+        if tally.rows == len(tally.unread):
+            name, why = tally.unread[0]
+            raise ValueError(f"None of the {tally.rows} samples of {new} can be read; the first is {name} ({why}).")
+    with _stopped_cleanly():
+        _report(prepared, tally, output, rows if as_json else None)
+    if tally.unread:
+        raise RuntimeError(f"{len(tally.unread):,} of {tally.rows:,} samples could not be read; their rows are empty.")
+
+
+@contextmanager
+def _table(output: Path | None, as_json: bool, rows: list[dict[str, Any]]) -> Iterator[Write]:
+    if output is not None or not as_json:
+        with table_file(output) as write:
+            yield write
+        return
+    yield lambda columns: rows.extend(
+        dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)
+    )
+
+
+@contextmanager
+def _bar(prepared: Any, new: str) -> Iterator[Any]:
+    """Show how far it is, on stderr; quiet where that is no terminal."""
+    from labelspace.engine.inputs import Inputs
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
+        total = Inputs(prepared.run.preprocessing, prepared.run.config.backbone).count(new)
+        task = bar.add_task(f"predict {Path(new).name}", total=total)
+        yield lambda done: bar.update(task, completed=done)
+
+
+@contextmanager
+def _stopped_cleanly() -> Iterator[None]:
+    try:
+        yield
+        sys.stdout.flush()
+    except KeyboardInterrupt as error:
+        errors.print("labelspace: stopped; no file was written.", style="yellow")
+        raise SystemExit(130) from error
+    except BrokenPipeError:
+        # whoever read from us has seen enough; Python must not try to write the rest when it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _report(prepared: Any, tally: Any, output: Path | None, rows: list[dict[str, Any]] | None) -> None:
+    if rows is not None:
+        facts = {
+            "run": str(prepared.run.folder),
+            "decision": {
+                name: value for name, value in prepared.decision.plain().items() if name not in ("cost", "names")
+            },
+            "rows": tally.rows,
+            "decisions": {name: tally.decisions[name] for name in prepared.decision.names},
+            "abstained": tally.abstained,
+            "unread": [{"name": name, "why": why} for name, why in tally.unread],
+            "notes": tally.notes,
+            "output": None if output is None else str(output),
+        }
+        print(json.dumps(facts | ({"predictions": rows} if output is None else {}), indent=2, ensure_ascii=False))
+        return
+    for name, why in tally.unread[:SHOWN]:
+        errors.print(f"not read: {name} ({why})", style="yellow", markup=False, soft_wrap=True)
+    if len(tally.unread) > SHOWN:
+        errors.print(f"not read: {len(tally.unread) - SHOWN} more", style="yellow")
+    for note in tally.notes:
+        errors.print(f"note: {note}", style="yellow", markup=False, soft_wrap=True)
+    if output is not None:
+        said = f"{tally.rows:,} samples → {output}"
+        said += f" · {tally.abstained:,} abstained" if prepared.decision.abstain_cost is not None else ""
+        said += f" · {len(tally.unread):,} not read" if tally.unread else ""
+        console.print(said, markup=False, soft_wrap=True)

@@ -1,0 +1,87 @@
+"""Columns → a CSV or Parquet file, whole or not at all, or CSV on stdout while they come."""
+
+import csv
+import importlib
+import os
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from labelspace import _checks
+from labelspace.data.table_files import Columns
+
+ENDINGS = (".csv", ".parquet")
+
+Write = Callable[[Columns], None]
+
+
+def check_output(owner: str, path: Path, source: str | Path) -> None:
+    """Refuse a file that cannot be written, or that is the one to be read, before any work is done."""
+    if path.suffix.lower() not in ENDINGS:
+        raise _checks.fail(owner, "--output", "a file that ends in .csv or .parquet", repr(str(path)))
+    if path.exists() and Path(source).exists() and path.samefile(source):
+        raise _checks.fail(owner, "--output", "another file than the one that is read", repr(str(path)))
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        remedy = "Choose another place, or make the folder first."
+        raise _checks.fail(owner, "--output", "a file in a folder that can be written to", repr(str(path)), remedy)
+    if path.suffix.lower() == ".parquet":
+        _pyarrow("pyarrow")
+
+
+@contextmanager
+def table_file(path: Path | None) -> Iterator[Write]:
+    """Give a function that takes the columns piece by piece; the file is in its place only after the last one.
+
+    Args:
+        path: a .csv or .parquet file; None for CSV on stdout.
+    """
+    if path is None:
+        yield _csv_writer(sys.stdout)
+        return
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+    try:
+        if path.suffix.lower() == ".csv":
+            with temporary.open("x", encoding="utf-8", newline="") as file:
+                yield _csv_writer(file)
+        else:
+            pieces: list[Any] = []
+            yield lambda columns: pieces.append(_pyarrow("pyarrow").table(columns))
+            _write_parquet(temporary, pieces)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _csv_writer(file: Any) -> Write:
+    writer = csv.writer(file, lineterminator="\n")
+    begun = False
+
+    def write(columns: Columns) -> None:
+        nonlocal begun
+        if not begun:
+            writer.writerow(columns)
+            begun = True
+        writer.writerows([_cell(value) for value in row] for row in zip(*columns.values(), strict=True))
+
+    return write
+
+
+def _cell(value: Any) -> Any:
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _write_parquet(path: Path, pieces: list[Any]) -> None:
+    pyarrow, parquet = _pyarrow("pyarrow"), _pyarrow("pyarrow.parquet")
+    # a piece without a single value in some column does not know its type
+    table = pyarrow.concat_tables(pieces, promote_options="permissive")
+    parquet.write_table(table, path)
+
+
+def _pyarrow(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError("Parquet files need the package 'pyarrow': pip install \"labelspace[parquet]\"") from error
