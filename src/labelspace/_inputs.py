@@ -22,8 +22,8 @@ Numbers = Tensor | NDArray[Any] | Sequence[Any]
 
 # how far a row of probabilities may be from 1 (else 1e-4): half precision rounds entries by up to 0.05 % and 0.2 %
 TOLERANCE = {torch.float16: 2e-3, torch.bfloat16: 1e-2}
-# a table of this many classes squared takes 8 GB; larger numbers are ids that were taken for class indices
-MOST_CLASSES = 2**15
+MOST_CLASSES = 2**20  # larger numbers are ids that were taken for class indices
+LARGEST_TABLE = 2**15  # classes: their number squared takes 8 GB
 SEEDS = 2**32  # what scikit-learn accepts; one range for all functions
 NUMBERING = "numpy.unique(y, return_inverse=True) turns labels of any kind into names and indices."
 
@@ -199,6 +199,13 @@ def class_count(owner: str, argument: str, value: Any) -> int:
     number = _checks.whole(owner, argument, value, low=1)
     if number > MOST_CLASSES:
         raise _checks.fail(owner, argument, f"at most {MOST_CLASSES} classes", number)
+    return number
+
+
+def table_of(owner: str, argument: str, number: int) -> int:
+    """Return a number of classes that a K×K table is made of."""
+    if number > LARGEST_TABLE:
+        raise _checks.fail(owner, argument, f"at most {LARGEST_TABLE} classes, for a table of all pairs", number)
     return number
 
 

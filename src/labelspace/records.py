@@ -5,6 +5,7 @@ A run's folder holds ``config.json``, ``environment.json``, ``checkpoint.pt`` wh
 and, written last, ``result.json``.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -95,6 +96,23 @@ class RunFolder:
         result: dict[str, Any],
     ) -> None:
         """Write everything a finished run leaves, the result last, then drop the checkpoints."""
+        try:
+            self._write(epochs, weights, scores, space, preprocessing, result)
+        except OSError as error:
+            what = "The disk is full" if error.errno == errno.ENOSPC else f"Writing failed ({error.strerror})"
+            remedy = "Make room and run the same command again: it goes on from the last checkpoint."
+            raise OSError(error.errno, f"{what} at {self.path}. {remedy}") from error
+        self._sweep("checkpoint*.pt", ".*.part")
+
+    def _write(
+        self,
+        epochs: list[dict[str, Any]],
+        weights: dict[str, Tensor],
+        scores: dict[str, Tensor],
+        space: LabelSpace,
+        preprocessing: dict[str, Any],
+        result: dict[str, Any],
+    ) -> None:
         _files.write_json(self.path / "environment.json", environment())
         self.write_epochs(epochs)
         _files.write_bytes(self.path / "model.safetensors", to_bytes(weights))
@@ -103,7 +121,6 @@ class RunFolder:
         _files.write_json(self.path / "preprocessing.json", preprocessing)
         files = {name: _digest(self.path / name) for name in FILES}
         _files.write_json(self.path / "result.json", {**result, "files": files})
-        self._sweep("checkpoint*.pt", ".*.part")
 
     def _sweep(self, *patterns: str) -> None:
         for pattern in patterns:
@@ -172,7 +189,7 @@ class Index:
             self._make_table()
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError):
-                raise
+                raise _unwritable(self.folder, error) from error
             warnings.warn(f"{self.folder / NAME} is damaged; it is made again from the runs.", stacklevel=2)
             for stale in self.folder.glob(f"{NAME}*"):
                 stale.unlink()
@@ -189,7 +206,7 @@ class Index:
 
     def record(self, run: RunFolder, key: str) -> None:
         """Write the row of a finished run; writing it again changes nothing."""
-        with closing(self._connect()) as connection:
+        with _explained(self.folder), closing(self._connect()) as connection:
             connection.execute("BEGIN IMMEDIATE")  # deferred transactions of several writers fail instead of waiting
             connection.execute(INSERT, _row(run, key))
             connection.execute("COMMIT")
@@ -221,6 +238,19 @@ class Index:
 
     def _connect(self) -> sqlite3.Connection:
         return sqlite3.connect(self.folder / NAME, timeout=60, isolation_level=None)
+
+
+@contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.OperationalError as error:  # locked for a minute, a full disk, a file that cannot be written
+        raise _unwritable(folder, error) from error
+
+
+def _unwritable(folder: Path, error: Exception) -> OSError:
+    remedy = "The runs themselves are kept; the same command writes it again."
+    return OSError(f"The index {folder / NAME} cannot be written ({error}). {remedy}")
 
 
 def _row(run: RunFolder, key: str) -> tuple[Any, ...]:

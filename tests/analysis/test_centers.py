@@ -86,6 +86,6 @@ def test_bad_input_says_what_is_wrong():
         with pytest.raises((ValueError, TypeError), match=r"`classes` of center_distances must be"):
             center_distances(torch.ones(2, 2), torch.tensor([0, 1]), classes=classes)
     with pytest.raises(
-        ValueError, match=r"`y` of center_distances must be class indices below 32768\. Got 1000000000 at"
+        ValueError, match=r"`y` of center_distances must be class indices below 1048576\. Got 1000000000 at"
     ):
         center_distances(torch.ones(2, 2), torch.tensor([0, 10**9]))

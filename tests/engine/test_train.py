@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 import torch
 
-from labelspace import data, methods, ordinal
+from labelspace import LabelSpace, _files, data, methods, ordinal
+from labelspace.engine import checkpoint
 from labelspace.engine.build import prepare, training_labels
 from labelspace.engine.config import Config, make_config
 from labelspace.engine.executors import Processes
 from labelspace.engine.loop import Loop, TrainingError
 from labelspace.engine.optimise import learning_rate
-from labelspace.engine.run import Run, train
-from labelspace.records import Index
+from labelspace.engine.run import Run, keep, train
+from labelspace.records import Index, RunFolder
 
 SHORT: dict[str, Any] = {"model": "mlp-16", "epochs": 2, "limit": 200, "batch_size": 64}
 
@@ -123,13 +124,19 @@ def test_label_noise_reaches_training_labels_only() -> None:
     assert not torch.equal(spaces[0].matrix, spaces[1].matrix)
 
 
-def test_a_loss_that_is_not_a_number_stops_and_keeps_the_last_good_checkpoint(tmp_path: Path) -> None:
-    options = {**SHORT, "epochs": 50, "optimiser": "sgd", "learning_rate": 1e30}
+@pytest.mark.parametrize("method", ["onehot", "ols"])  # ols has counted the bad batch before its loss is known
+def test_a_loss_that_is_not_a_number_stops_and_keeps_the_last_good_checkpoint(tmp_path: Path, method: str) -> None:
+    options = {**SHORT, "epochs": 50, "optimiser": "sgd", "learning_rate": 1e30, "method": method, "batch_size": 16}
     with pytest.raises(
-        TrainingError, match=r"The loss became (nan|inf).*method 'onehot', epoch \d+, learning rate 1e\+30"
+        TrainingError, match=rf"The loss became (nan|inf).*method '{method}', epoch \d+, learning rate 1e\+30"
     ):
         train("digits", out=tmp_path, checkpoint_seconds=0.0, **options)
-    assert list(tmp_path.glob("*/checkpoint.pt"))
+    (kept,) = tmp_path.glob("*/checkpoint.pt")
+    state = checkpoint.load(kept.parent)
+    assert state is not None
+    numbers = [value for value in state["learner"].values() if value.is_floating_point()]
+    assert numbers
+    assert all(bool(torch.isfinite(value).all()) for value in numbers)
     assert not list(tmp_path.glob("*/result.json"))
 
 
@@ -321,3 +328,65 @@ def test_predictions_refuse_samples_of_another_form() -> None:
     for wrong in (digits.test.x.float() / 255, digits.test.x[:, :, :4], digits.test.x.numpy(), "file.csv"):
         with pytest.raises(ValueError, match=r"`x` of Run must be a uint8 tensor of shape \(N, 1, 8, 8\)"):
             run.predict(wrong)
+
+
+def test_spaces_that_train_differently_have_different_keys(tmp_path: Path) -> None:
+    names, points = [str(digit) for digit in range(10)], torch.randn(10, 4, generator=torch.Generator().manual_seed(0))
+    spaces = [LabelSpace(names, points, "vectors", {"builder": "text", "temperature": t}) for t in (0.05, 5.0)]
+    keys = []
+    for number, space in enumerate(spaces):
+        file = space.save(tmp_path / f"{number}.safetensors") or tmp_path / f"{number}.safetensors"
+        given = train("digits", method="semantic", space=space, **SHORT)
+        assert train("digits", method="semantic", space=str(file), **SHORT).config.key() == given.config.key()
+        keys.append(given.config.key())
+    assert keys[0] != keys[1]
+
+
+def test_a_finished_run_is_read_and_not_written_to(tmp_path: Path) -> None:
+    run = train("digits", out=tmp_path, **SHORT)
+    assert run.folder is not None
+    before = {path.name: (path.stat().st_mtime_ns, path.stat().st_ino) for path in run.folder.iterdir()}
+    again = train("digits", out=tmp_path, **SHORT)
+    assert before == {path.name: (path.stat().st_mtime_ns, path.stat().st_ino) for path in run.folder.iterdir()}
+    torch.testing.assert_close(run.scores["test_scores"], again.scores["test_scores"], rtol=0, atol=0)
+
+
+def test_a_full_disk_at_the_end_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, content: bytes) -> Path:
+        raise OSError(28, "No space left on device")
+
+    folder = RunFolder(tmp_path)
+    run = train("digits", **SHORT)
+    monkeypatch.setattr(_files, "write_bytes", full)
+    with pytest.raises(OSError, match="The disk is full at .*run the same command again"):
+        keep(run, folder)
+
+
+def test_an_index_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "index.sqlite").mkdir()
+    with pytest.raises(OSError, match="The index .* cannot be written .*The runs themselves are kept"):
+        train("digits", out=tmp_path, **SHORT)
+    assert list(tmp_path.glob("*/result.json"))
+
+
+def test_clipping_bounds_the_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+    norms: list[float] = []
+    plain = torch.optim.SGD.step
+
+    def step(self: torch.optim.SGD, *arguments: Any) -> Any:
+        parameters = [p for group in self.param_groups for p in group["params"] if p.grad is not None]
+        norms.append(float(torch.linalg.vector_norm(torch.cat([p.grad.flatten() for p in parameters]))))
+        return plain(self, *arguments)
+
+    monkeypatch.setattr(torch.optim.SGD, "step", step)
+    train("digits", optimiser="sgd", **{**SHORT, "epochs": 1})
+    assert max(norms) > 0.1
+    norms.clear()
+    train("digits", optimiser="sgd", clip=0.01, **{**SHORT, "epochs": 1})
+    assert max(norms) == pytest.approx(0.01, rel=1e-3)
+
+
+def test_a_batch_of_one_is_refused_where_the_model_normalises_over_it() -> None:
+    images = torch.randint(256, (40, 3, 2, 2), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    with pytest.raises(ValueError, match="`batch_size` of train must be at least 2 for this model"):
+        train((images, torch.arange(40) % 2), model="resnet8", batch_size=1, epochs=1)

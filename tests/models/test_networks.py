@@ -54,7 +54,7 @@ def test_output_and_features(name: str, shape: tuple[int, ...], options: dict[st
 
 @pytest.mark.parametrize(("name", "shape", "options"), CASES)
 def test_every_parameter_gets_a_gradient(name: str, shape: tuple[int, ...], options: dict[str, object]) -> None:
-    # a network of two ReLU units can be dead from the start, hence the second and third seed
+    # a ReLU can be dead from the start, hence the second and third seed
     for seed in range(3):
         model = seeded(name, shape, seed, **options)
         output, _ = model(batch(shape, name, 8))
@@ -171,3 +171,11 @@ def test_shortcuts_without_parameters() -> None:
     torch.testing.assert_close(y[:, 8:24], x[:, :, ::2, ::2])
     assert not y[:, :8].any()
     assert not y[:, 24:].any()
+
+
+def test_a_bottleneck_that_can_be_drawn_stays_linear() -> None:
+    x = torch.randn(200, 1, 8, 8, generator=torch.Generator().manual_seed(0))
+    _, drawn = seeded("mlp-8-3", (1, 8, 8), 0)(x)
+    _, wider = seeded("mlp-8-4", (1, 8, 8), 0)(x)
+    assert (drawn < 0).any()
+    assert (wider >= 0).all()

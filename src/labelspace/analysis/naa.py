@@ -68,7 +68,8 @@ def labelled(
     rows = _inputs.matrix(owner, "features", features)
     number = None if classes is None else len(_inputs.class_names(owner, "classes", classes))
     indices = _inputs.class_indices(owner, "y", y, samples=len(rows), classes=number)
-    return rows, indices, _inputs.highest(owner, y=indices) + 1 if number is None else number
+    number = _inputs.highest(owner, y=indices) + 1 if number is None else number
+    return rows, indices, _inputs.table_of(owner, "classes", number)
 
 
 def _cheaper(samples: int, features: int, classes: int) -> str:

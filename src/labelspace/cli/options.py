@@ -161,7 +161,7 @@ def in_flags(text: str, command: Callable[..., None], *own: str) -> str:
     text = re.sub(r"`(\w+)` of (data\.load|train)\b", named, text)
     names = "|".join(sorted(option_names()))
     value = r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\)|\d+(?:\.\d+)?|\w+"
-    return re.sub(rf"(?<![\w'\"`.-])({names})=({value})?(?![\w=])", assigned, text)
+    return re.sub(rf"(?<![\w'\"`./\\-])({names})=({value})?(?![\w=])", assigned, text)
 
 
 def _typed(flag: str, value: str | None) -> str:

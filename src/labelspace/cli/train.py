@@ -152,4 +152,4 @@ def _check_space(space: str | None, method: str, options: dict[str, Any]) -> str
     return f"labelspace: --space {space} changes nothing: {method} does not look at a label space ({others} do)."
 
 
-train.__doc__ = f"{train.__doc__}\n\n{EXAMPLES}"
+train.__doc__ = f"{inspect.cleandoc(train.__doc__ or '')}\n\n{EXAMPLES}"

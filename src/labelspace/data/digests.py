@@ -49,7 +49,8 @@ def of_values(*values: Any) -> str:
     for value in values:
         if isinstance(value, np.ndarray):
             total.update(f"{value.dtype}{value.shape}".encode())
-            total.update(np.ascontiguousarray(value).tobytes())
+            content: Any = np.ascontiguousarray(value)  # hashed where it lies: a memory map is not copied
+            total.update(memoryview(content).cast("B") if value.size else b"")
         else:
             total.update(json.dumps(value, sort_keys=True).encode())
         total.update(b"\0")

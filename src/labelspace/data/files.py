@@ -58,7 +58,7 @@ def beginning(path: Path, count: int) -> bytes:
 
 def packed(path: Path) -> bool:
     """Return whether a file's name says that it is gzipped."""
-    return path.suffix in PACKED
+    return path.suffix.lower() in PACKED
 
 
 def damaged(path: Path, why: str, remedy: str | None = None) -> ValueError:

@@ -4,6 +4,7 @@ import csv
 import importlib
 import io
 import math
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
@@ -50,9 +51,9 @@ def read(path: Path, delimiter: str | None = None) -> Columns:
         path: a file whose name says what it is: ``.csv``, ``.tsv`` (also with ``.gz``) or ``.parquet``.
         delimiter: what separates cells; by the name of the file if not given.
     """
-    if path.name.endswith(".parquet"):
+    if path.name.lower().endswith(".parquet"):
         return _parquet(path)
-    return _separated(path, delimiter or ("\t" if ".tsv" in path.name else ","))
+    return _separated(path, delimiter or ("\t" if ".tsv" in path.name.lower() else ","))
 
 
 def is_missing(value: Any) -> bool:
@@ -128,7 +129,7 @@ def _columns(path: Path, reader: Any) -> Columns:
 
 def _to_utf8(path: Path) -> str:
     """Return how to turn a file of another encoding into one that can be read."""
-    plain = Path(path.name.removesuffix(".gz"))
+    plain = Path(re.sub(r"\.gz$", "", path.name, flags=re.IGNORECASE))
     new = shlex.quote(str(path.with_name(f"{plain.stem}-utf8{plain.suffix}")))
     show = "gzip -dc" if files.packed(path) else "cat"
     command = f"{show} {shlex.quote(str(path))} | iconv -f {_encoding(path)} -t UTF-8 > {new}"

@@ -129,7 +129,7 @@ def automatic_model(dataset: Dataset) -> str:
     channels, height, width = dataset.input_shape
     if min(height, width) < 16:
         return "mlp-128"
-    return "cnn-5x5" if channels == 1 else "resnet8"
+    return "lenet" if channels == 1 else "resnet8"
 
 
 def _criterion(config: Config, outline: Outline, space: LabelSpace | None) -> Criterion:
@@ -152,5 +152,7 @@ def _model(config: Config, outline: Outline, width: int) -> models.Network:
 
 
 def _digest(space: LabelSpace) -> str:
-    content = repr((space.names, space.kind)).encode() + space.matrix.numpy().tobytes()
+    # vectors turn into relations by the temperature in their source
+    seen = (space.names, space.kind, space.source.get("temperature"))
+    content = repr(seen).encode() + space.matrix.numpy().tobytes()
     return hashlib.blake2b(content, digest_size=8).hexdigest()

@@ -5,6 +5,8 @@ the death of a worker: a run resumes from its folder, so doing a task again cost
 """
 
 import os
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, Protocol, final
@@ -80,7 +82,8 @@ class Processes:
 
         queue = iter(list(waiting.items()))
         running: dict[Any, int] = {}
-        with ProcessPoolExecutor(max_workers=workers, env={"OMP_NUM_THREADS": "1"}) as pool:
+        settings = {"env": {"OMP_NUM_THREADS": "1"}, "initializer": _die_with, "initargs": (os.getpid(),)}
+        with ProcessPoolExecutor(max_workers=workers, **settings) as pool:
             try:
                 while True:
                     # never more tasks under way than workers, so that a death has few suspects
@@ -120,10 +123,14 @@ class RayTasks:
             raise ImportError('Ray is not installed: pip install "labelspace[ray]".') from error
         ray.init(address=self.address, ignore_reinit_error=True, log_to_driver=False)
         remote = ray.remote(num_cpus=1, max_retries=self.retries)(_numbered)
-        waiting = [remote.remote(work, number, task) for number, task in enumerate(tasks)]
-        while waiting:
-            done, waiting = ray.wait(waiting, num_returns=1)
-            yield ray.get(done[0])
+        numbers = {remote.remote(work, number, task): number for number, task in enumerate(tasks)}
+        while numbers:
+            done, _ = ray.wait(list(numbers), num_returns=1)
+            number = numbers.pop(done[0])
+            try:
+                yield ray.get(done[0])
+            except ray.exceptions.RayError as error:  # one task that lost all of its workers must not end the others
+                yield number, WorkerDied(str(error))
 
 
 @final
@@ -134,11 +141,19 @@ class Slurm:
         folder: where submitit keeps its logs, on a file system that all nodes share.
         parameters: of the job, for example ``{"timeout_min": 60, "slurm_partition": "cpu"}``.
         cluster: ``"slurm"``, or ``"local"`` to try it on this machine.
+        retries: how often a task may lose its worker.
     """
 
-    def __init__(self, folder: str, parameters: dict[str, Any] | None = None, cluster: str | None = None) -> None:
+    def __init__(
+        self,
+        folder: str,
+        parameters: dict[str, Any] | None = None,
+        cluster: str | None = None,
+        retries: int = 3,
+    ) -> None:
         """Keep the parameters."""
         self.folder, self.parameters, self.cluster = folder, parameters or {}, cluster
+        self.retries = _checks.whole("Slurm", "retries", retries)
 
     def run(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
         """Yield results as jobs finish."""
@@ -148,11 +163,32 @@ class Slurm:
             raise ImportError('submitit is not installed: pip install "labelspace[slurm]".') from error
         executor = submitit.AutoExecutor(folder=self.folder, cluster=self.cluster)
         executor.update_parameters(**self.parameters)
-        jobs = executor.map_array(_numbered, [work] * len(tasks), range(len(tasks)), list(tasks))
-        numbers = {job.job_id: number for number, job in enumerate(jobs)}
-        for job in submitit.helpers.as_completed(jobs):
-            problem = job.exception()
-            yield (numbers[job.job_id], WorkerDied(str(problem))) if problem else job.result()
+        waiting, reasons = dict(enumerate(tasks)), {}
+        for _ in range(self.retries + 1):
+            jobs = executor.map_array(_numbered, [work] * len(waiting), list(waiting), list(waiting.values()))
+            numbers = {job.job_id: number for number, job in zip(waiting, jobs, strict=True)}
+            for job in submitit.helpers.as_completed(jobs):
+                problem = job.exception()
+                if problem is None:
+                    yield job.result()
+                    del waiting[numbers[job.job_id]]
+                else:
+                    reasons[numbers[job.job_id]] = str(problem)
+            if not waiting:
+                return
+        for number in waiting:
+            yield number, WorkerDied(reasons[number])
+
+
+def _die_with(parent: int) -> None:
+    """Let this worker end when its parent was killed: nobody would take its results, and its memory would stay."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _numbered(work: Work, number: int, task: Task) -> tuple[int, Any]:

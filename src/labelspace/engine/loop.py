@@ -116,11 +116,10 @@ class Loop:
         if self.teacher is not None:
             with torch.no_grad():
                 extras["teacher"] = self.teacher(x)
-        with evaluate.autocast(self.config):
-            loss = self.call(x, y, **extras)
+        loss = self._loss(x, y, extras)
         value = _mean_over_ranks(loss)
         if not math.isfinite(value):
-            if self.folder is not None:
+            if self.folder is not None and self._finite():
                 self._save()  # the weights before this step are still good
             raise self._not_finite(value, "loss")
         self.optimiser.zero_grad()
@@ -129,6 +128,16 @@ class Loop:
             nn.utils.clip_grad_norm_(self.learner.parameters(), self.config.clip)
         self.optimiser.step()
         return value
+
+    def _loss(self, x: Tensor, y: Tensor, extras: dict[str, Tensor]) -> Any:
+        try:
+            with evaluate.autocast(self.config):
+                return self.call(x, y, **extras)
+        except ValueError as error:
+            if "more than 1 value per channel" not in str(error):
+                raise
+            got = f"{len(x)} (the model normalises over the batch)"
+            raise _checks.fail("train", "batch_size", "at least 2 for this model", got) from error
 
     def _share(self, tensor: Tensor, padding: int | None = None) -> Tensor:
         """Return this rank's part of a batch; the last ranks repeat a sample and ignore it where parts are unequal."""
@@ -196,6 +205,11 @@ class Loop:
             "progress": dict(vars(self.progress)),
         }
         checkpoint.save(self.folder, state)
+
+    def _finite(self) -> bool:
+        """Whether everything a checkpoint would hold can be used: a bad batch may have entered running statistics."""
+        state = self.learner.state_dict().values()
+        return all(bool(torch.isfinite(value).all()) for value in state if value.is_floating_point())
 
     def _restore(self) -> None:
         state = None if self.folder is None else checkpoint.load(self.folder)

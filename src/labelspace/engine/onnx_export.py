@@ -27,7 +27,7 @@ from labelspace.engine.run import Run
 OUTPUTS = ("probabilities", "class", "decision")
 LARGEST_DIFFERENCE = 1e-4
 # where things lay on somebody's machine is nobody else's business
-PRIVATE = {"data", "data_options", "teacher"}
+PRIVATE = {"data", "data_options", "teacher", "space"}
 # batches to check with; one alone shows whether the number of samples was left open
 CHECKED = (1, 2, 61)
 # as in decide.abstain, for probabilities in single precision

@@ -183,8 +183,10 @@ def _trained(job: Job, out: str | Path | None, seconds: float, report: Report | 
         return _finished(job, loop, loop.run(), None)
     folder = RunFolder(Path(out) / job.config.run_name())
     make_learner(job.config, Outline.of(job.dataset), job.space)  # what cannot be built leaves no folder
-    first = _distributed.rank() == 0
-    if first:
+    first, alone = _distributed.rank() == 0, _distributed.world_size() == 1
+    if alone and folder.finished:  # read without a lock, also where nothing can be written
+        return _resumed(job, folder, seconds, report, teacher)
+    if first and not folder.finished:  # the record of a finished run says what it was made with
         folder.create(job.config.model_dump(mode="json"))
     with folder.locked() if first else nullcontext():
         _distributed.wait()

@@ -179,10 +179,13 @@ def _reason(error: Exception) -> str:
 
 
 def _named(config: Config) -> Dataset:
-    return _loaded(config.data, json.dumps(config.data_options, sort_keys=True))
+    place = Path(config.data)
+    # a file that has changed since is read again
+    changed = place.stat().st_mtime_ns if place.is_file() else 0
+    return _loaded(config.data, json.dumps(config.data_options, sort_keys=True), changed)
 
 
 @lru_cache(maxsize=2)
-def _loaded(name: str, options: str) -> Dataset:
+def _loaded(name: str, options: str, changed: int) -> Dataset:
     """Return a dataset; a worker reads it once for all its runs."""
     return data.load(name, **json.loads(options))

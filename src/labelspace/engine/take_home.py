@@ -35,6 +35,8 @@ def take_home(run: Run, decision: Decision, folder: str | Path, comparison: Mapp
     building = place.with_name(f".{place.name}.{uuid.uuid4().hex}.part")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
+        for stale in place.parent.glob(f".{place.name}.*.part"):  # of a process that was killed here
+            shutil.rmtree(stale, ignore_errors=True)
         _copy(run, building)
         decision.save(building / FILE)
         _files.write_bytes(building / "README.md", text.encode())

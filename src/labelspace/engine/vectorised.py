@@ -134,6 +134,8 @@ def _started(job: Job, folder: RunFolder | None, locks: ExitStack) -> Member | R
     learner = make_learner(job.config, Outline.of(job.dataset), job.space)  # what cannot be built leaves no folder
     if folder is None:
         return Member(job, learner, None)
+    if folder.finished:  # the record of a finished run says what it was made with
+        return Run.load(folder.path)
     folder.create(job.config.model_dump(mode="json"))
     locks.enter_context(folder.locked())
     return Run.load(folder.path) if folder.finished else Member(job, learner, folder)

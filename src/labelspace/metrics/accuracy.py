@@ -105,7 +105,7 @@ def confusion(predictions: Numbers, y: Numbers, classes: int | None = None, *, n
                 [0, 0, 1]])
     """
     predicted, labels, number = _inputs.pair("confusion", predictions, y, classes)
-    _inputs.class_count("confusion", "classes", number)
+    _inputs.table_of("confusion", "classes", number)
     # one bincount; scikit-learn's function would sort and search the labels first
     counts = torch.bincount(labels * number + predicted, minlength=number**2).reshape(number, number)
     if not normalise:
