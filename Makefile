@@ -2,11 +2,12 @@
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
+OUT ?= runs
 
 .PHONY: demo test test-slow check bench clean
 
 demo: $(VENV)/ready
-	$(BIN)/python examples/digits.py
+	$(BIN)/labelspace compare digits --cost squared --model mlp-32-2 --out $(OUT)
 
 test: check
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"

@@ -40,18 +40,24 @@ from labelspace.space import LabelSpace
 
 if TYPE_CHECKING:
     from labelspace import analysis, data, decide, metrics, models
+    from labelspace.comparison import Comparison, compare, compare_scores
+    from labelspace.decision import Decision
     from labelspace.engine.run import Run, train
 
 __version__ = "0.1.0"
 
 # what needs more than torch is imported when it is asked for: a criterion in somebody's loop must cost nothing else
 _LATER = {"train": "labelspace.engine.run", "Run": "labelspace.engine.run"}
+_LATER |= dict.fromkeys(("Comparison", "compare", "compare_scores"), "labelspace.comparison")
+_LATER |= {"Decision": "labelspace.decision"}
 _LATER |= dict.fromkeys(("analysis", "data", "decide", "metrics", "models"), "")
 
 __all__ = [
     "AdaptiveLabels",
+    "Comparison",
     "ConfidencePenalty",
     "Criterion",
+    "Decision",
     "Distillation",
     "DisturbLabel",
     "Focal",
@@ -71,6 +77,8 @@ __all__ = [
     "VirtualTeacher",
     "ZipfSmoothing",
     "analysis",
+    "compare",
+    "compare_scores",
     "confusion",
     "cost",
     "criterion_class",

@@ -162,7 +162,9 @@ def test_scores_of_a_single_column_are_refused(function, argument):
     "function", [metrics.balanced_accuracy, metrics.confusion, metrics.quadratic_kappa, metrics.value_mse]
 )
 def test_ids_are_not_taken_for_class_indices(function):
-    message = rf"`{{}}` of {function.__name__} must be class indices below 1048576\. Got 1000000000 at position 1\. numpy"
+    message = (
+        rf"`{{}}` of {function.__name__} must be class indices below 1048576\. Got 1000000000 at position 1\. numpy"
+    )
     with pytest.raises(ValueError, match=message.format("y")):
         function([0, 1, 1], [0, 10**9, 1])
     with pytest.raises(ValueError, match=message.format("predictions")):

@@ -5,22 +5,29 @@ from typing import Annotated
 import typer
 
 import labelspace
-from labelspace.cli import data
+from labelspace.cli import data, labels
+from labelspace.cli.compare import compare
+from labelspace.cli.doctor import doctor
+from labelspace.cli.export import export
+from labelspace.cli.predict import predict
+from labelspace.cli.report import report
 from labelspace.cli.train import train
 
 HELLO = """labelspace: labels that know how classes relate.
 
-  labelspace data list                                   what can be trained on
-  labelspace data check PATH                             look at data before training on it
-  labelspace train digits --method lls                   train one model
-  labelspace train digits --method semantic --space ordinal --smoothing 0.3
-  labelspace methods · labelspace models                 what to choose from
-  labelspace --help                                      everything else
+  labelspace compare                        would better labels make mistakes cheaper? (on digits, two minutes)
+  labelspace data check PATH                look at your own data before training on it
+  labelspace compare PATH --cost squared    the same question, on your data, with your prices
+  labelspace compare --scores val.npz test.npz --cost prices.csv     without training anything
+  labelspace predict RUN/best NEW           use what was found
+  labelspace --help                         everything else: train, labels, report, export, doctor, methods, models
 """
 
 app = typer.Typer(add_completion=False, no_args_is_help=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 app.add_typer(data.app, name="data", help="List datasets, and look at data before training on it.")
-app.command()(train)
+app.add_typer(labels.app, name="labels", help="Build, show, compare and cut label spaces; files to fill in.")
+for command in (compare, train, predict, report, export, doctor):
+    app.command()(command)
 
 
 @app.callback(invoke_without_command=True)

@@ -26,6 +26,14 @@ class Term(NamedTuple):
     total: bool = False
 
 
+class Tuned(NamedTuple):
+    """The one number that says how much of a method there is, and the values that a comparison tries."""
+
+    option: str  # the keyword argument
+    symbol: str
+    values: tuple[float, ...]  # from weak to strong, five where there is a choice: every method gets the same trials
+
+
 class Example(NamedTuple):
     """A small ready instance and one batch for it."""
 
@@ -67,6 +75,7 @@ class Criterion(nn.Module, ABC):
     label_parameters: ClassVar[tuple[str, ...]] = ()
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"paper": {}}
     engine_options: ClassVar[Mapping[str, Any]] = {}  # what the training engine sets unless told otherwise
+    tuned: ClassVar[Tuned | None] = None  # what a comparison tunes; None: there is nothing to tune
     full_pass: bool = False  # whether ``fit_labels`` wants all training outputs before it predicts
 
     weight: Tensor | None

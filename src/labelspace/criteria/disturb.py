@@ -8,7 +8,7 @@ from torch import Tensor
 
 from labelspace import _checks
 from labelspace.criteria import targets
-from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term
+from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
 from labelspace.space import LabelSpace
 
 Number = TypeVar("Number", int, Tensor)
@@ -51,6 +51,7 @@ class DisturbLabel(Criterion):
     """
 
     name = "disturb"
+    tuned = Tuned("rate", "α", (0.02, 0.05, 0.1, 0.2, 0.3))
     scope = "sample"
     random = True
     class_axes = {"output": (1,)}

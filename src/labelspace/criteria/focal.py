@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from labelspace.criteria import targets
-from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term
+from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
 from labelspace.space import LabelSpace
 
 
@@ -39,6 +39,7 @@ class Focal(Criterion):
     """
 
     name = "focal"
+    tuned = Tuned("gamma", "γ", (0.5, 1.0, 2.0, 3.0, 5.0))
     scope = "sample"
     piecewise = True
     class_axes = {"output": (1,)}

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from labelspace import _checks
 from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term
+from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
 from labelspace.space import LabelSpace
 
 
@@ -51,6 +51,7 @@ class LabelEmbedding(Criterion):
     """
 
     name = "labelemb"
+    tuned = Tuned("temperature", "τ", (1.0, 1.5, 2.0, 3.0, 5.0))
     scope = "sample"
     needs: tuple[str, ...] = ("features",)
     stops_gradient = True

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from labelspace import _checks
 from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term
+from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
 from labelspace.space import LabelSpace
 
 TERMS = ("-H(t)", "H(t,p)", "-H(p)", "H(p,t)")
@@ -53,6 +53,7 @@ class LearnableSmoothing(Criterion):
     """
 
     name = "lls"
+    tuned = Tuned("smoothing", "σ", (0.05, 0.1, 0.2, 0.3, 0.5))
     scope = "sample"
     class_axes = {
         "output": (1,),

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from labelspace import _checks, _distributed
 from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term
+from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
 from labelspace.space import LabelSpace
 
 
@@ -57,6 +57,7 @@ class AdaptiveLabels(Criterion):
     """
 
     name = "lwal"
+    tuned = Tuned("repel", "λ", (0.0, 1.0, 3.0, 10.0, 30.0))
     scope = "batch"
     class_axes = {
         "label_matrix": (0,),

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from labelspace import _checks
 from labelspace.criteria import divergences, layout, targets
-from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term
+from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
 from labelspace.space import LabelSpace, kept_mass
 
 
@@ -57,6 +57,7 @@ class Retrospection(Criterion):
     """
 
     name = "lwr"
+    tuned = Tuned("temperature", "τ", (1.0, 2.0, 3.0, 5.0, 10.0))
     scope = "sample"
     class_axes = {"output": (1,), "statistics.outputs": (1,), "statistics.old_outputs": (1,)}
     needs = ("index",)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from labelspace.criteria import targets
-from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term
+from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
 from labelspace.space import LabelSpace
 
 
@@ -37,6 +37,7 @@ class ConfidencePenalty(Criterion):
     """
 
     name = "maxent"
+    tuned = Tuned("strength", "β", (0.05, 0.1, 0.2, 0.5, 1.0))
     scope = "sample"
     class_axes = {"output": (1,)}
     strength: Tensor

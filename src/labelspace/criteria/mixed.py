@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from labelspace import _checks
 from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Criterion, Example, Reduction, Term
+from labelspace.criteria.base import Criterion, Example, Reduction, Term, Tuned
 from labelspace.space import LabelSpace
 
 
@@ -54,6 +54,7 @@ class MixedCrossEntropy(Criterion):
     """
 
     name = "mixed"
+    tuned = Tuned("smoothing", "ε", (0.05, 0.1, 0.2, 0.3, 0.4))
     scope = "sample"
     class_axes = {
         "output": (1,),

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term
+from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
 from labelspace.space import LabelSpace, kept_mass
 
 
@@ -46,6 +46,7 @@ class OnlineSmoothing(Criterion):
     """
 
     name = "ols"
+    tuned = Tuned("smoothing", "σ", (0.1, 0.3, 0.5, 0.7, 0.9))
     scope = "sample"
     class_axes = {"output": (1,), "label_matrix": (0, 1), "statistics.mass": (0, 1), "statistics.count": (0,)}
     presets = {

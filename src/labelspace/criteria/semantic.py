@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Criterion, Example, Reduction, Term
+from labelspace.criteria.base import Criterion, Example, Reduction, Term, Tuned
 from labelspace.space import LabelSpace
 
 
@@ -37,6 +37,7 @@ class SemanticSmoothing(Criterion):
     """
 
     name = "semantic"
+    tuned = Tuned("smoothing", "σ", (0.1, 0.2, 0.3, 0.5, 0.7))
     scope = "sample"
     class_axes = {"output": (1,), "relations": (0, 1)}
     smoothing: Tensor

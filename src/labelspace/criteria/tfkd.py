@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term
+from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
 from labelspace.space import LabelSpace
 
 
@@ -46,6 +46,7 @@ class VirtualTeacher(Criterion):
     """
 
     name = "tfkd"
+    tuned = Tuned("strength", "α", (0.1, 0.3, 0.5, 0.7, 0.9))
     scope = "sample"
     class_axes = {"output": (1,)}
     presets = {

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from labelspace.criteria import targets
-from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term
+from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
 from labelspace.space import LabelSpace
 
 
@@ -38,6 +38,7 @@ class UniformSmoothing(Criterion):
     """
 
     name = "uniform"
+    tuned = Tuned("smoothing", "σ", (0.05, 0.1, 0.2, 0.3, 0.5))
     scope = "sample"
     class_axes = {"output": (1,)}
     smoothing: Tensor

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from labelspace import _checks
 from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term
+from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
 from labelspace.space import LabelSpace, kept_mass
 
 
@@ -46,6 +46,7 @@ class ZipfSmoothing(Criterion):
     """
 
     name = "zipf"
+    tuned = Tuned("strength", "λ", (0.05, 0.1, 0.2, 0.5, 1.0))
     scope = "sample"
     piecewise = True
     soft_targets = False

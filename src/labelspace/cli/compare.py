@@ -1,0 +1,175 @@
+"""`labelspace compare`: would better labels make mistakes cheaper, and is it more than luck?"""
+
+import inspect
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from labelspace.cli import options as shared
+from labelspace.cli.progress import ComparisonBars
+from labelspace.cli.screen import bad_input_exits, console
+from labelspace.report.table import text_table
+from labelspace.report.words import size
+
+EXAMPLES = """Example: labelspace compare
+
+Example: labelspace compare reviews.csv --label stars --cost squared --budget 10m
+
+Example: labelspace compare lesions.csv --label grade --space "mild<moderate<severe" --cost "under=5,over=1"
+
+Example: labelspace compare --scores val.npz test.npz --cost prices.csv"""
+
+
+@bad_input_exits
+@shared.speaks_of_flags("seeds")
+def compare(
+    data: Annotated[
+        list[str] | None, typer.Argument(help="A dataset's name, a folder or a file; with --scores, NPZ files.")
+    ] = None,
+    methods: Annotated[str | None, typer.Option(help="Methods, with commas between: uniform,semantic,lls.")] = None,
+    space: Annotated[
+        str | None,
+        typer.Option(help='What you know: "low<mid<high", a taxonomy file, wordnet, lda, text or a label file.'),
+    ] = None,
+    cost: Annotated[
+        str | None,
+        typer.Option(help='What mistakes cost: a CSV of prices, ordinal, squared, tree or "under=5,over=1".'),
+    ] = None,
+    model: Annotated[str, typer.Option(help="A model's name, or auto.")] = "auto",
+    backbone: Annotated[
+        str | None, typer.Option(help="Train on features of a frozen network: efficientnet-lite0 or minilm.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Trainings of every method; fewer than 6 are indicative.")] = 6,
+    budget: Annotated[str, typer.Option(help="Time to spend, such as 2m or 1h: sets epochs and trials.")] = "2m",
+    epochs: Annotated[int | None, typer.Option(help="Passes over the training data, instead of a budget.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Cap on training samples.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Samples per step.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Of the optimiser.")] = None,
+    optimiser: Annotated[str | None, typer.Option(help="sgd, adam or adamw.")] = None,
+    weight_decay: Annotated[float | None, typer.Option(help="Of everything but learned labels.")] = None,
+    augment: Annotated[list[str] | None, typer.Option(help="crop, flip, cutout:8, mixup:0.2, …; repeatable.")] = None,
+    margin: Annotated[float | None, typer.Option(help="Relative changes within ± this do not matter.")] = None,
+    probabilities: Annotated[
+        str | None, typer.Option(help='"as is", or "inverted" to undo a known smoothing before decisions.')
+    ] = None,
+    plan: Annotated[Path | None, typer.Option(help="Repeat the comparison of this plan.toml exactly.")] = None,
+    scores: Annotated[
+        bool, typer.Option("--scores", help="Compare scores of models trained anywhere; nothing is trained.")
+    ] = False,
+    names: Annotated[str | None, typer.Option(help="Class names for --scores, with commas between.")] = None,
+    label: shared.Label = None,
+    text: shared.Text = None,
+    group_by: shared.GroupBy = None,
+    missing: shared.Missing = None,
+    ignore: shared.Ignore = None,
+    resize: shared.Resize = None,
+    delimiter: shared.Delimiter = None,
+    data_option: shared.DataOption = None,
+    data_dir: shared.DataDir = None,
+    examples: Annotated[int, typer.Option(help="Put so many pictures of costly mistakes into the report.")] = 0,
+    workers: Annotated[int | None, typer.Option(help="Runs at a time; all cores by default.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder that holds comparisons; the same command resumes.")] = Path("runs"),
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over instead of going on.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")] = False,
+) -> None:
+    """Compare label methods on your data: cost, accuracy and calibration, with intervals, controls and a report.
+
+    With --scores it takes validation and test scores (arrays `scores` and `y` in NPZ files) of any model and says what
+    temperature and minimum-cost decisions save; NAME=FILE compares models, the first one being the reference.
+    """
+    from labelspace.comparison import compare as compare_labels
+    from labelspace.engine.executors import Processes
+
+    given = data or []
+    if scores:
+        _print(_scored(given, cost, space, names, margin), as_json, as_markdown)
+        return
+    if len(given) > 1:
+        got = f"{len(given)}: {', '.join(given)}"
+        raise ValueError(f"`data` must be one dataset. Got {got}. Files of scores need --scores.")
+    reader = shared.reader_options(
+        label=label,
+        text=text,
+        group_by=group_by,
+        missing=missing,
+        ignore=ignore,
+        resize=resize,
+        delimiter=delimiter,
+        data_option=data_option,
+        data_dir=data_dir,
+    )
+    settings: dict[str, Any] = {
+        "backbone": backbone,
+        "epochs": epochs,
+        "limit": limit,
+        "batch_size": batch_size,
+        "learning_rate": learning_rate,
+        "optimiser": optimiser,
+        "weight_decay": weight_decay,
+        "augment": augment,
+        "margin": margin,
+        "probabilities": probabilities,
+        "data_options": reader or None,
+        "methods": methods,
+    }
+    with ComparisonBars() as bars:
+        result = compare_labels(
+            given[0] if given else "digits",
+            space=space,
+            cost=cost,
+            model=model,
+            seeds=seeds,
+            budget=budget,
+            plan=plan,
+            out=out,
+            fresh=fresh,
+            executor=Processes(workers),
+            report=bars.report,
+            command=_command(),
+            **{name: value for name, value in settings.items() if value is not None},
+        )
+        page = result.save_html(examples=examples)
+    _print(result, as_json, as_markdown, page)
+
+
+def _scored(given: list[str], cost: str | None, space: str | None, names: str | None, margin: float | None) -> Any:
+    from labelspace.comparison import compare_scores
+
+    if not given:
+        raise ValueError("`--scores` must be followed by NPZ files. Got none. For example --scores val.npz test.npz.")
+    named = [entry.partition("=") for entry in given]
+    pairs: Any = given
+    if all(equals and name for name, equals, _ in named):
+        pairs = {name: files.split(",") for name, _, files in named}
+        if len(pairs) < len(named):
+            raise ValueError("`--scores` must have a different name for every model. Got one twice.")
+    elif any(equals for _, equals, _ in named):
+        raise ValueError("`--scores` must be VALIDATION TEST, or NAME=FILE for every model. Got both forms.")
+    classes = None if names is None else [name.strip() for name in names.split(",")]
+    extra = {} if margin is None else {"margin": margin}
+    return compare_scores(pairs, cost=cost, space=space, names=classes, command=_command(), **extra)
+
+
+def _command() -> str:
+    return shlex.join(["labelspace", *sys.argv[1:]])
+
+
+def _print(result: Any, as_json: bool, as_markdown: bool, page: Path | None = None) -> None:
+    if as_json:
+        found = {"folder": result.folder, "report": page}
+        where = {name: None if place is None else str(place) for name, place in found.items()}
+        print(json.dumps({**where, **result.content}, indent=2, ensure_ascii=False))
+        return
+    if as_markdown:
+        print(result.markdown())
+        return
+    places = {} if page is None else {"Report": f"{page} ({size(page.stat().st_size)})"}
+    console.print(text_table(result.content, console.width, places), markup=False, soft_wrap=True)
+
+
+compare.__doc__ = f"{inspect.cleandoc(compare.__doc__ or '')}\n\n{EXAMPLES}"

@@ -1,0 +1,97 @@
+"""Bars for a comparison, on stderr: one for all runs, and one for each that has been training for a while."""
+
+import threading
+from pathlib import Path
+from typing import Any, Self
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from labelspace.cli.screen import errors
+from labelspace.engine.sweep import PROGRESS
+
+EVERY = 0.5  # seconds between looks at the runs' folders
+PHASES = {"tuning": "tuning strengths", "seeds": "training seeds"}
+
+
+class ComparisonBars:
+    """Takes the reports of a comparison and shows them; says the plan in words before training begins."""
+
+    def __init__(self) -> None:
+        """Make the bars; they are quiet where stderr is no terminal."""
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self.bar = Progress(*columns, console=errors, transient=True)
+        self.bar.disable = not errors.is_terminal
+        self.phases: dict[str, TaskID] = {}
+        self.sizes: dict[str, int] = {}
+        self.runs: dict[str, TaskID] = {}
+        self.folder: Path | None = None
+        self.stopping = threading.Event()
+        self.watcher = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Self:
+        """Show them."""
+        self.bar.start()
+        if not self.bar.disable:
+            self.watcher.start()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        """Take them away."""
+        self.stopping.set()
+        self.bar.stop()
+
+    def report(self, event: str, numbers: dict[str, Any]) -> None:
+        """Take a report."""
+        if event == "measuring":
+            self._say(f"measuring one epoch, to see what a budget of {numbers['budget']} buys …")
+        if event == "tight":
+            self._say(f"even {numbers['epochs']} epochs and 3 trials take longer than {numbers['budget']}; going on")
+        if event == "plan":
+            self._announce(numbers)
+        if event == "run":
+            self._advance(numbers["phase"], numbers["done"])
+        if event == "analysis":
+            self._say("judging on test data …")
+
+    def _announce(self, plan: dict[str, Any]) -> None:
+        self.folder, self.sizes = Path(plan["folder"]) / "runs", plan["phases"]
+        self._say(plan["title"])
+        if plan["space"] is not None:
+            self._say(f"space   {plan['space']}")
+        if plan["example"]:
+            self._say(f"prices  {plan['cost']}: {plan['example']}")
+        self._say(
+            f"plan    {plan['runs']} runs of {plan['epochs']} epochs, {plan['trials']} trials a method;"
+            f" {Path(plan['folder']) / 'plan.toml'}"
+        )
+        if plan["left_out"]:
+            self._say(f"left out, for want of a label space (--space): {', '.join(plan['left_out'])}")
+
+    def _advance(self, phase: str, done: int) -> None:
+        if phase not in self.phases:
+            self.phases[phase] = self.bar.add_task(PHASES[phase], total=self.sizes.get(phase))
+        self.bar.update(self.phases[phase], completed=done)
+
+    def _say(self, text: str) -> None:
+        errors.print(text, markup=False, soft_wrap=True, style="dim")
+
+    def _watch(self) -> None:
+        """Show the runs that left a note of where they are."""
+        while not self.stopping.wait(EVERY):
+            if self.folder is None:
+                continue
+            found = {path.parent.name: path for path in self.folder.glob(f"*/{PROGRESS}")}
+            for name in set(self.runs) - set(found):
+                self.bar.remove_task(self.runs.pop(name))
+            for name, path in found.items():
+                self._show(name, path)
+
+    def _show(self, name: str, path: Path) -> None:
+        try:
+            done, total = (int(number) for number in path.read_text().split())
+        except (OSError, ValueError):  # it has just finished
+            return
+        if name not in self.runs:
+            method, _, seed = name.rpartition("-seed")
+            self.runs[name] = self.bar.add_task(f"  {method.rpartition('-')[0]} seed {seed}", total=total)
+        self.bar.update(self.runs[name], completed=done)

@@ -1,0 +1,8 @@
+"""The main job: would better labels make a classifier's mistakes cheaper, and is it more than luck?"""
+
+from labelspace.comparison.result import Comparison
+from labelspace.comparison.run import compare
+from labelspace.comparison.scored import compare_scores
+from labelspace.comparison.verdict import Verdict
+
+__all__ = ["Comparison", "Verdict", "compare", "compare_scores"]

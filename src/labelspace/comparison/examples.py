@@ -1,0 +1,58 @@
+"""Pictures of the costliest mistakes, only where somebody asked for them."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from labelspace import _checks, data
+from labelspace.comparison.plan import Plan
+from labelspace.comparison.planning import IN_MEMORY
+from labelspace.decision import Decision
+from labelspace.engine.run import Run
+
+SMALLEST = 96  # pixels of the shorter side, so that a digit of 8×8 can be seen
+
+
+def costly_pictures(folder: Path, content: dict[str, Any], count: int) -> list[tuple[bytes, str]]:
+    """Return the costliest mistakes of the best run on test data as PNG, each with a caption.
+
+    Args:
+        folder: of the comparison.
+        content: what ``comparison.json`` holds.
+        count: how many at most.
+    """
+    _checks.whole("report", "examples", count, low=1)
+    plan = Plan.load(folder / "plan.toml")
+    if plan.data == IN_MEMORY:
+        raise _checks.fail("report", "examples", "left out: the pictures are not on disk", f"data {IN_MEMORY}")
+    if content["data"]["kind"] != "images" and plan.backbone is None:
+        raise _checks.fail("report", "examples", "left out: only images can be shown", content["data"]["kind"])
+    dataset = data.load(plan.data, **plan.data_options)
+    if dataset.kind != "images":
+        raise _checks.fail("report", "examples", "left out: only images can be shown", dataset.kind)
+    run, decision = Run.load(folder / "best"), Decision.load(folder / "best" / "decision.json")
+    y, names = run.scores["test_y"], content["data"]["names"]
+    called = decision.decide(run.scores["test_scores"]).classes
+    prices = 1 - torch.eye(len(names)) if decision.cost is None else torch.as_tensor(decision.cost)
+    costs = prices[y, called]
+    worst = [place for place in costs.argsort(descending=True, stable=True).tolist() if costs[place] > 0][:count]
+    return [
+        (_png(dataset.test.x[place]), f"{names[y[place]]} called {names[called[place]]} (cost {costs[place]:g})")
+        for place in worst
+    ]
+
+
+def _png(image: Tensor) -> bytes:
+    from PIL import Image
+
+    pixels = image.permute(1, 2, 0).numpy()
+    picture = Image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels)
+    factor = -(-SMALLEST // min(picture.size))
+    if factor > 1:
+        picture = picture.resize((picture.width * factor, picture.height * factor), Image.Resampling.NEAREST)
+    content = io.BytesIO()
+    picture.save(content, "PNG")
+    return content.getvalue()

@@ -1,0 +1,95 @@
+"""What is known about the classes: the label space that was given or can be built, and what mistakes cost."""
+
+import warnings
+from typing import Any, NamedTuple
+
+import torch
+
+from labelspace import _checks
+from labelspace.comparison.outcome import Judge
+from labelspace.data.dataset import Dataset
+from labelspace.sources.lda import lda
+from labelspace.sources.named import named, words
+from labelspace.sources.order import numeric_order, order_of
+from labelspace.sources.prices import cost_words, has_prices, implied, prices
+from labelspace.sources.wordnet import wordnet
+from labelspace.space import LabelSpace
+
+IMBALANCE = 2.0  # the largest class of the test data against the smallest
+WORDS = {"ordinal": "order", "tree": "tree", "wordnet": "tree", "groups": "groups"}
+
+
+class Knowledge(NamedTuple):
+    """The label space and the prices of a comparison, and how both are said."""
+
+    space: LabelSpace | None
+    cost: LabelSpace
+    spoken: dict[str, Any]  # "space", "cost", "example"
+
+    @property
+    def word(self) -> str:
+        """What the space holds, for sentences: order, tree or groups."""
+        builder = None if self.space is None else self.space.source.get("builder")
+        return WORDS.get(str(builder), "label space")
+
+    def judge(self, dataset: Dataset, probabilities: str = "as is") -> Judge:
+        """Return how mistakes are judged."""
+        counts = torch.bincount(dataset.test.y, minlength=len(dataset.names)).double()
+        ordered = order_of(self.space) is not None or self.cost.source.get("rule") in ("ordinal", "squared", "steps")
+        tree = self.space if self.space is not None and self.space.hops is not None else None
+        return Judge(
+            cost=self.cost.matrix.double(),
+            priced=has_prices(self.cost),
+            ordered=ordered,
+            imbalanced=bool(counts.max() > IMBALANCE * counts.min()),
+            tree=tree if tree is not None and tree.source.get("builder") == "tree" else None,
+            inverted=probabilities == "inverted",
+        )
+
+
+def gather(space: Any, cost: Any, dataset: Dataset) -> Knowledge:
+    """Return what is known: a space that was given, or an order of numbers, or WordNet where it has every name.
+
+    Args:
+        space: a LabelSpace, what ``labelspace.sources.named`` takes, or None to build what can be built.
+        cost: what ``labelspace.sources.prices`` takes, or None for what the space implies.
+        dataset: its names, and training samples for ``lda``.
+    """
+    found = _space(space, dataset)
+    given = prices(cost, dataset.names, found) if cost is not None else implied(found)
+    cost_space = prices("uniform", dataset.names) if given is None else given
+    about, example = cost_words(cost_space)
+    if not has_prices(cost_space):
+        about = "every mistake costs 1"
+    spoken = {"space": None if found is None else words(found), "cost": about, "example": example}
+    return Knowledge(found, cost_space, spoken)
+
+
+def discriminants(dataset: Dataset) -> LabelSpace | None:
+    """Return the label space that the training data themselves suggest; None for token ids, which have no geometry."""
+    if dataset.kind == "text":
+        return None
+    return lda(dataset.normalise(dataset.train.x).flatten(1), dataset.train.y, names=dataset.names)
+
+
+def _space(space: Any, dataset: Dataset) -> LabelSpace | None:
+    if isinstance(space, LabelSpace):
+        _checks.known_names("compare", "classes of the data", list(dataset.names), space.names)
+        return space.subset(list(dataset.names))
+    if space is not None:
+        x, y = (dataset.normalise(dataset.train.x).flatten(1), dataset.train.y) if str(space) == "lda" else (None, None)
+        return named(space, dataset.names, x, y)
+    if numeric_order(dataset.names) is not None:
+        return named("ordinal", dataset.names)
+    return _nouns(dataset)
+
+
+def _nouns(dataset: Dataset) -> LabelSpace | None:
+    """Return WordNet's tree where every class is a noun that it knows without doubt."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of names it does not know: nobody asked it to
+            found = wordnet(list(dataset.names))
+    except (ValueError, TypeError):
+        return None
+    return None if found.source.get("unmapped") else found

@@ -1,0 +1,203 @@
+"""From a question to a plan: read the data, gather what is known about the classes, see what the budget buys."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from labelspace import _checks
+from labelspace.comparison import budget as budgets
+from labelspace.comparison import folder as folders
+from labelspace.comparison.entries import Entry, check_methods, fewer, make_entries
+from labelspace.comparison.knowledge import Knowledge, discriminants, gather
+from labelspace.comparison.outcome import Judge
+from labelspace.comparison.plan import TRIALS, Plan, make_plan
+from labelspace.comparison.training import SHARED, Report
+from labelspace.criteria import criterion_class
+from labelspace.data.dataset import Dataset
+from labelspace.engine.build import Job, Outline, make_learner, prepare
+from labelspace.engine.config import make_config
+from labelspace.engine.run import own_threads_and_draws
+from labelspace.space import LabelSpace
+
+SMALL = 5000  # training samples: below it, smaller batches
+IN_MEMORY = "given in Python"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What was asked for.
+
+    Args:
+        data: name or path; ``IN_MEMORY`` where ``dataset`` is given.
+        dataset: the data, where it has no name.
+        methods: registry names.
+        space: what is known about the classes.
+        cost: what mistakes cost.
+        model: a model's name, or auto.
+        seeds: how many.
+        budget: a span of time.
+        options: other fields of a plan.
+    """
+
+    data: str
+    dataset: Dataset | None
+    methods: tuple[str, ...]
+    space: Any
+    cost: Any
+    model: str
+    seeds: int
+    budget: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def folder(self, out: str | Path) -> Path:
+        """Return where its comparison lives: the same question has the same folder."""
+        content = {name: _plain(value) for name, value in vars(self).items() if name != "dataset"}
+        key = "" if self.dataset is None else self.dataset.key
+        return folders.folder_of(out, self.data, {**content, "key": key})
+
+
+class Setting(NamedTuple):
+    """Everything that is known before training."""
+
+    plan: Plan
+    folder: Path
+    dataset: Dataset | None  # given in memory
+    job: Job  # of the reference: the data as it is trained on
+    knowledge: Knowledge
+    judge: Judge
+    entries: list[Entry]
+
+
+def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, workers: int, tell: Report) -> Setting:
+    """Return the setting of a comparison; its plan is on disk from here on, and is used when it is called again.
+
+    Args:
+        question: what was asked for; a plan takes its place, but for data, space and prices that are in memory.
+        plan: one to repeat, or None.
+        out: the folder that holds comparisons.
+        fresh: start over.
+        workers: runs at a time, for the budget.
+        tell: told what is going on.
+    """
+    folder = question.folder(out) if plan is None else folders.folder_of(out, plan.data, plan.model_dump(mode="json"))
+    if plan is None and not fresh and (folder / "plan.toml").is_file():
+        plan = Plan.load(folder / "plan.toml")  # a budget would be measured anew, and might buy something else
+    if plan is not None:
+        question = _asked_by(plan, question)
+    tell("reading", {"data": question.data})
+    draft = plan or _draft(question)
+    job = _job(draft, question.dataset)
+    knowledge = gather(question.space, question.cost, job.dataset)
+    suggested = discriminants(job.dataset) if "mixed" in draft.methods else None
+    entries = make_entries(draft.methods, knowledge.space, suggested, draft.strengths)
+    if len(entries) == 1:
+        remedy = "Methods that need a label space were left out: give one with --space, or choose others."
+        raise _checks.fail("compare", "methods", "something to compare one-hot labels with", "one-hot alone", remedy)
+    if plan is None:
+        draft = _sized(draft, job)
+        plan = _affordable(draft, question, _like(job, draft), len(entries), workers, tell)
+        entries = make_entries(plan.methods, knowledge.space, suggested, plan.strengths)
+    folders.open_folder(folder, fresh)
+    plan = _with_files(plan, folder, question, knowledge)
+    plan.save(folder / "plan.toml")
+    judge = knowledge.judge(job.dataset, plan.probabilities)
+    return Setting(plan, folder, question.dataset, job, knowledge, judge, entries)
+
+
+def _asked_by(plan: Plan, question: Question) -> Question:
+    """Return the question that a plan answers."""
+    return Question(
+        data=plan.data,
+        dataset=question.dataset,
+        methods=plan.methods,
+        space=plan.space,
+        cost=plan.cost,
+        model=plan.model,
+        seeds=plan.seeds,
+        budget=question.budget,
+    )
+
+
+def _draft(question: Question) -> Plan:
+    """Return a plan whose size is not known yet."""
+    named = {
+        "space": question.space if isinstance(question.space, str) else None,
+        "cost": question.cost if isinstance(question.cost, str) else None,
+    }
+    fixed = {"data": question.data, "methods": check_methods(question.methods), "seeds": question.seeds}
+    plan = make_plan(**{"epochs": 1, **fixed, **named, "model": question.model, **question.options})
+    for method in plan.strengths:
+        _checks.choice("compare", "strengths", method, plan.methods)
+    return plan
+
+
+def _job(plan: Plan, dataset: Dataset | None) -> Job:
+    config = make_config(**{name: getattr(plan, name) for name in SHARED})
+    with own_threads_and_draws(config):
+        job = prepare(config, dataset)
+        make_learner(job.config, Outline.of(job.dataset), job.space)  # a model that cannot be built ends it here
+        return job
+
+
+def _sized(plan: Plan, job: Job) -> Plan:
+    """Return the plan with the model's name, and batches and a rate that suit it unless they were given."""
+    given, samples = plan.model_fields_set, len(job.dataset.train)
+    dense = job.config.model.startswith(("mlp", "linear"))
+    suited = {"batch_size": 32 if samples < SMALL else 128, "learning_rate": 1e-2 if dense else 1e-3}
+    chosen = {name: value for name, value in suited.items() if name not in given}
+    return plan.model_copy(update={"model": job.config.model, **chosen})
+
+
+def _like(job: Job, plan: Plan) -> Job:
+    """Return the job, trained as the plan says."""
+    return job._replace(
+        config=job.config.model_copy(update={name: getattr(plan, name) for name in ("batch_size", "learning_rate")})
+    )
+
+
+def _affordable(plan: Plan, question: Question, job: Job, rows: int, workers: int, tell: Report) -> Plan:
+    """Return the plan with the epochs and trials that the budget buys."""
+    if "epochs" in question.options:
+        return plan.model_copy(update={"strengths": _strengths(plan, TRIALS)})
+    seconds = budgets.seconds(question.budget)
+    wanted = budgets.wanted_epochs(len(job.dataset.train), plan.batch_size)
+    tell("measuring", {"budget": question.budget})
+    amount = budgets.affordable(seconds, budgets.epoch_seconds(job), wanted, rows, plan.seeds, workers)
+    if not amount.enough:
+        tell("tight", {"budget": question.budget, "epochs": amount.epochs})
+    return plan.model_copy(update={"epochs": amount.epochs, "strengths": _strengths(plan, amount.trials)})
+
+
+def _strengths(plan: Plan, trials: int) -> dict[str, tuple[float, ...]]:
+    """Return what is tried for each method: what was asked for, else so many of its own values."""
+    found = {}
+    for method in plan.methods:
+        tuned = criterion_class(method).tuned
+        if tuned is not None:
+            found[method] = plan.strengths.get(method) or fewer(tuned.values, trials)
+    return found
+
+
+def _with_files(plan: Plan, folder: Path, question: Question, knowledge: Knowledge) -> Plan:
+    """Return the plan with files in place of spaces and prices that were given in memory."""
+    found = {}
+    for name, value, used in (("space", question.space, knowledge.space), ("cost", question.cost, knowledge.cost)):
+        if value is None or isinstance(value, str):
+            continue
+        found[name] = str(value) if isinstance(value, Path) else str(folder / f"given-{name}.safetensors")
+        if not isinstance(value, Path) and used is not None:
+            used.save(found[name])
+    return plan.model_copy(update=found)
+
+
+def _plain(value: Any) -> Any:
+    """Return what a digest can be taken of."""
+    if isinstance(value, LabelSpace):
+        return [value.names, value.kind, hashlib.blake2b(value.matrix.numpy().tobytes(), digest_size=8).hexdigest()]
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in sorted(value.items())}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(part) for part in value]
+    return value.tolist() if hasattr(value, "tolist") else value if isinstance(value, int | float) else str(value)

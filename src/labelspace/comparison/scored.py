@@ -1,0 +1,244 @@
+"""Comparing scores of models that were trained anywhere: what decisions alone would save, in seconds."""
+
+import platform
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+import labelspace
+from labelspace import _checks, _inputs
+from labelspace.comparison.caveats import caveats
+from labelspace.comparison.outcome import Judge, Outcome, Scores
+from labelspace.comparison.result import Comparison
+from labelspace.comparison.rows import Row, against_reference, make_row
+from labelspace.comparison.summary import costliest
+from labelspace.comparison.verdict import judge_decisions, judge_rows
+from labelspace.metrics.crossed import units_of
+from labelspace.sources.named import named, words
+from labelspace.sources.prices import cost_words, has_prices, implied, prices
+from labelspace.space import LabelSpace
+
+MARGIN, LEVEL = 0.05, 0.95
+
+
+class Model(NamedTuple):
+    """A named model's scores, one ``Scores`` per seed."""
+
+    name: str
+    scores: list[Scores]
+    groups: Tensor | None
+
+
+def compare_scores(
+    scores: Mapping[str, Sequence[Any]] | Sequence[Any],
+    *,
+    cost: Any = None,
+    names: Sequence[str] | None = None,
+    space: str | Path | LabelSpace | None = None,
+    margin: float = MARGIN,
+    command: str = "",
+) -> Comparison:
+    """Say what temperature and minimum-cost decisions save on given scores, and how named models differ.
+
+    Args:
+        scores: ``(validation, test)``, or such a pair for every name; the first is the reference. Each is the path of
+            an NPZ file, or a pair ``(scores, y)``. A file holds ``scores`` ``(N, K)``, or ``(seeds, N, K)`` for several
+            seeds, and ``y`` ``(N,)``; ``names`` ``(K,)`` and ``groups`` ``(N,)`` if known. One file may hold both parts
+            as ``validation_scores``, ``validation_y``, ``test_scores`` and ``test_y``; its name then stands alone.
+        cost: what mistakes cost, as ``labelspace.sources.prices`` takes it.
+        names: the classes, where files do not name them.
+        space: what is known about the classes, as ``labelspace.sources.named`` takes it: the order or the tree that
+            prices speak of.
+        margin: relative changes within ± this do not matter.
+        command: how it was asked for.
+
+    Example:
+        >>> generator = torch.Generator().manual_seed(0)
+        >>> y = torch.randint(3, (200,), generator=generator)
+        >>> logits = 2 * torch.nn.functional.one_hot(y, 3) + torch.randn(200, 3, generator=generator)
+        >>> result = compare_scores([(logits[:100], y[:100]), (logits[100:], y[100:])], cost="squared")
+        >>> [row["label"] for row in result.content["rows"]]
+        ['model']
+    """
+    given = dict(scores) if isinstance(scores, Mapping) else {"model": scores}
+    if not given:
+        raise _checks.fail("compare", "scores", "those of at least one model", "none")
+    found = [_read(name, parts) for name, parts in given.items()]
+    models, classes = [model for model, _ in found], _classes(names, found)
+    known = None if space is None else named(space, classes)
+    prices_found = (implied(known) if cost is None else None) or prices(cost, classes, known)
+    judge = Judge(prices_found.matrix.double(), has_prices(prices_found))
+    _same_samples(models, len(classes))
+    outcomes = [Outcome(model.scores, judge) for model in models]
+    rows = [
+        _row(model.name, outcome, number) for number, (model, outcome) in enumerate(zip(models, outcomes, strict=True))
+    ]
+    groups = next((model.groups for model in models if model.groups is not None), None)
+    rows = against_reference(rows, LEVEL, groups, fixed=True)
+    alone = len(rows) == 1
+    verdict = judge_decisions(rows[0], margin, LEVEL, groups) if alone else judge_rows(rows, margin, "labels", groups)
+    about, example = cost_words(prices_found)
+    best = min(range(len(rows)), key=lambda number: rows[number].validation_cost)
+    first = models[0].scores[0]
+    counts = {"validation": len(first.validation_y), "test": len(first.test_y)}
+    content = {
+        "format": 1,
+        "title": _title(classes, counts, models, about if judge.priced else "every mistake costs 1"),
+        "data": {"name": "scores", "names": list(classes), "counts": counts, **_grouped(groups)},
+        "seeds": list(range(len(models[0].scores))),
+        "cost": {"words": about, "example": example, "priced": judge.priced},
+        "space": None if known is None else {"words": words(known)},
+        "decision": judge.rule,
+        "extra": [],
+        "rows": [row.plain() for row in rows],
+        "verdict": verdict.plain(),
+        "warnings": caveats(rows, None, groups=groups),
+        "costliest": costliest(outcomes[best], classes),
+        "command": command,
+        "versions": {"labelspace": labelspace.__version__, "python": platform.python_version()},
+        "next": None,
+    }
+    return Comparison(None, content)
+
+
+def _grouped(groups: Tensor | None) -> dict[str, Any]:
+    known = groups is not None
+    return {"group_by": "groups" if known else None, "test_groups": len(torch.unique(groups)) if known else None}
+
+
+def _row(name: str, outcome: Outcome, number: int) -> Row:
+    return make_row(
+        outcome,
+        label=name,
+        method="",
+        role="method" if number else "reference",
+        of=None,
+        control=None,
+        structured=False,
+        strength=None,
+        trials=[],
+        runs=[],
+    )
+
+
+def _title(names: Sequence[str], counts: dict[str, int], models: Sequence[Model], about: str) -> str:
+    seeds = len(models[0].scores)
+    parts = [
+        f"scores of {len(models)} {'model' if len(models) == 1 else 'models'}",
+        f"{len(names)} classes",
+        f"{counts['validation']:,} val / {counts['test']:,} test",
+        f"{seeds} {'seed' if seeds == 1 else 'seeds'}",
+        f"cost: {about}",
+    ]
+    return " · ".join(parts)
+
+
+def _read(name: str, parts: Any) -> tuple[Model, tuple[str, ...] | None]:
+    """Return a model's scores, and class names where a file has them."""
+    if isinstance(parts, str | Path):
+        parts = [parts]
+    if not isinstance(parts, list | tuple) or len(parts) not in (1, 2):
+        remedy = "Give validation and test scores: --scores val.npz test.npz, or NAME=both.npz."
+        got = f"{len(parts)} for {name!r}" if isinstance(parts, list | tuple) else type(parts).__name__
+        raise _checks.fail("compare", "scores", "one or two files per model", got, remedy)
+    if len(parts) == 1:
+        table = _arrays(parts[0])
+        pieces = [_renamed(table, part, parts[0]) for part in ("validation", "test")]
+    else:
+        pieces = [_arrays(part) for part in parts]
+    (validation, validation_y), (test, test_y) = (_part(piece, name) for piece in pieces)
+    if len(validation) != len(test) or validation.shape[2] != test.shape[2]:
+        got = f"{tuple(validation.shape)} and {tuple(test.shape)} for {name!r}"
+        raise _checks.fail("compare", "scores", "of the same seeds and classes in validation and test", got)
+    named = _named(name, pieces)
+    groups = pieces[1].get("groups")
+    codes = None if groups is None else torch.from_numpy(units_of("compare", groups, len(test_y)))
+    found = [Scores(left, validation_y, right, test_y) for left, right in zip(validation, test, strict=True)]
+    return Model(name, found, codes), named
+
+
+def _named(name: str, pieces: Sequence[dict[str, Any]]) -> tuple[str, ...] | None:
+    found = {tuple(str(each) for each in np.ravel(piece["names"])) for piece in pieces if "names" in piece}
+    if len(found) > 1:
+        raise _checks.fail("compare", "scores", "of the same classes in validation and test", f"others for {name!r}")
+    return next(iter(found), None)
+
+
+def _arrays(part: Any) -> dict[str, Any]:
+    """Return the arrays of a file, or of a pair in memory."""
+    if not isinstance(part, str | Path):
+        if not isinstance(part, list | tuple) or len(part) != 2:
+            expected = "for each part the path of an NPZ file or a pair (scores, y)"
+            raise _checks.fail("compare", "scores", expected, type(part).__name__)
+        return {"scores": part[0], "y": part[1]}
+    if not Path(part).is_file():
+        raise _checks.fail("compare", "scores", "the path of an NPZ file", f"{str(part)!r}, which is not there")
+    try:
+        with open(part, "rb") as stream, np.lib.npyio.NpzFile(stream, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except Exception as error:  # what is broken inside, zipfile, zlib and numpy each say in their own way
+        remedy = "Write one with numpy.savez(path, scores=scores, y=y)."
+        raise _checks.fail("compare", "scores", "an NPZ file of plain arrays", f"{part} ({error})", remedy) from error
+
+
+def _renamed(table: dict[str, Any], part: str, path: Any) -> dict[str, Any]:
+    wanted = {"scores": f"{part}_scores", "y": f"{part}_y"}
+    missing = [name for name in wanted.values() if name not in table]
+    if missing:
+        expected = "a file with validation_scores, validation_y, test_scores and test_y"
+        remedy = "Or give two files: one of validation scores, one of test scores."
+        raise _checks.fail("compare", "scores", expected, f"{path} without {missing[0]}", remedy)
+    found = {name: table[stored] for name, stored in wanted.items()}
+    extra = {"groups": table.get(f"{part}_groups"), "names": table.get("names")}
+    return {**found, **{name: value for name, value in extra.items() if value is not None}}
+
+
+def _part(arrays: dict[str, Any], name: str) -> tuple[Tensor, Tensor]:
+    """Return scores ``(seeds, N, K)`` and classes ``(N,)``."""
+    for key in ("scores", "y"):
+        if key not in arrays:
+            raise _checks.fail("compare", "scores", f"arrays named scores and y for {name!r}", f"no {key}")
+    given = _inputs.tensor("compare", "scores", arrays["scores"])
+    table = given[None] if given.ndim == 2 else given
+    if table.ndim != 3 or 0 in table.shape or table.shape[2] < 2:
+        expected = "scores of shape (N, K), or (seeds, N, K), with at least one sample and two classes"
+        raise _checks.fail("compare", "scores", expected, f"{tuple(given.shape)} for {name!r}")
+    if not bool(torch.isfinite(table).all()):
+        raise _checks.fail("compare", "scores", "finite", f"NaN or infinity for {name!r}")
+    y = _inputs.class_indices("compare", "y of scores", arrays["y"], samples=table.shape[1], classes=table.shape[2])
+    return table.double(), y
+
+
+def _classes(names: Sequence[str] | None, found: Sequence[tuple[Model, tuple[str, ...] | None]]) -> tuple[str, ...]:
+    count = found[0][0].scores[0].test.shape[1]
+    known = {each: model.name for model, each in found if each}
+    if len(known) > 1 and names is None:
+        expected = "of the same classes, in the same order, for every model"
+        got = " and ".join(f"{', '.join(each[:5])} … for {name!r}" for each, name in list(known.items())[:2])
+        raise _checks.fail("compare", "scores", expected, got, "Put their columns in one order.")
+    given = tuple(names) if names is not None else next(iter(known), None)
+    classes = given or tuple(str(number) for number in range(count))
+    if len(classes) != count:
+        raise _checks.fail("compare", "names", f"{count} names, one per column of the scores", str(len(classes)))
+    return classes
+
+
+def _same_samples(models: Sequence[Model], classes: int) -> None:
+    """Refuse models that were not scored on the same samples: their differences would not be paired."""
+    first = models[0].scores[0]
+    for model in models[1:]:
+        other = model.scores[0]
+        if len(model.scores) != len(models[0].scores):
+            got = f"{len(model.scores)} for {model.name!r} and {len(models[0].scores)} for {models[0].name!r}"
+            raise _checks.fail("compare", "scores", "of the same number of seeds for every model", got)
+        for part, left, right in (
+            ("validation", first.validation_y, other.validation_y),
+            ("test", first.test_y, other.test_y),
+        ):
+            if not torch.equal(left, right) or other.test.shape[1] != classes:
+                expected = f"of the same {part} samples and classes, in the same order, for every model"
+                raise _checks.fail("compare", "scores", expected, f"others for {model.name!r}")

@@ -1,0 +1,6 @@
+"""Reports, written from what comparisons and runs left on disk; nothing here trains."""
+
+from labelspace.report.html import write_html
+from labelspace.report.runs import write_runs_html
+
+__all__ = ["write_html", "write_runs_html"]

@@ -1,0 +1,101 @@
+"""Who is mistaken for whom: with the chosen strength on test data, and with every strength tried on validation data."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from labelspace.report.layouts import Layout, closeness_distances, layout_of
+from labelspace.report.measures import Measured, validation_confusion
+from labelspace.report.packing import rounded
+from labelspace.report.reading import Material, Row
+from labelspace.report.room import Room
+
+
+def confusions(material: Material, found: dict[str, Measured], room: Room) -> dict[str, Any] | None:
+    """Return confusion matrices on test data, one per row, in an order that keeps related classes together."""
+    if not found or len(material.names) < 2:
+        return None
+    layout = _shared_layout(material, found)
+    reference = material.reference.label if material.reference.label in found else next(iter(found))
+    # the reference first: the page shows every other matrix beside it
+    labels = sorted(found, key=lambda label: (label != reference, label not in _winners(material)))
+    test = {}
+    for label in labels:
+        matrix = layout.arrange(mistakes(found[label].confusion), mass=True)
+        if room.keeps(matrix):
+            test[label] = matrix
+    if reference not in test:
+        return None
+    return {"layout": layout.plain(), "reference": reference, "test": test, **_over_strength(material, layout, room)}
+
+
+def _winners(material: Material) -> set[str]:
+    return {row.label for row in material.rows if row.winner}
+
+
+def _shared_layout(material: Material, found: dict[str, Measured]) -> Layout:
+    known = material.space or material.cost
+    if known is not None:
+        return layout_of(closeness_distances(known))
+    counts = mistakes(found.get(material.reference.label, next(iter(found.values()))).confusion).nan_to_num(nan=0.0)
+    shared = counts + counts.T
+    return layout_of((shared.max() - shared).fill_diagonal_(0))
+
+
+def mistakes(counts: Tensor) -> Tensor:
+    """Return the share of each true class that is called each other class; the diagonal is left out.
+
+    Example:
+        >>> mistakes(torch.tensor([[3.0, 1.0], [0.0, 5.0]]))
+        tensor([[   nan, 0.2500],
+                [0.0000,    nan]])
+    """
+    shares = counts / counts.sum(dim=1, keepdim=True).clamp_min(1e-12)
+    return shares.fill_diagonal_(torch.nan)
+
+
+def _over_strength(material: Material, layout: Layout, room: Room) -> dict[str, Any]:
+    """Return the validation confusions of all trials, beside that of the reference."""
+    reference = validation_confusion(material, material.reference.runs[0]) if material.reference.runs else None
+    if reference is None:
+        return {"validation": None}
+    base = layout.arrange(mistakes(reference), mass=True)
+    rows = {}
+    for row in material.rows:
+        if row.role == "method" and len(row.trials) > 1:
+            trials = [_trial(material, layout, trial.run, trial.value) for trial in row.trials]
+            if None not in trials and room.keeps(trials):
+                rows[row.label] = trials
+    return {"validation": {"reference": base, "rows": rows} if rows else None}
+
+
+def _trial(material: Material, layout: Layout, run: Any, value: float) -> dict[str, Any] | None:
+    counts = None if run is None else validation_confusion(material, run)
+    return None if counts is None else {"value": value, "matrix": layout.arrange(mistakes(counts), mass=True)}
+
+
+def strengths(material: Material) -> dict[str, Any] | None:
+    """Return the validation cost over the strengths tried, for every row that tried several."""
+    rows = [_strength(row) for row in material.rows if len(row.trials) > 1]
+    if not rows:
+        return None
+    reference = material.reference
+    return {
+        "reference": {"label": reference.label, "cost": rounded(reference.facts.get("validation_cost"))},
+        "rows": rows,
+    }
+
+
+def _strength(row: Row) -> dict[str, Any]:
+    strength = row.strength or {}
+    return {
+        "label": row.label,
+        "role": row.role,
+        "of": row.of,
+        "symbol": strength.get("symbol", ""),
+        "name": strength.get("name", "strength"),
+        "chosen": rounded(strength.get("value")),
+        "values": [rounded(trial.value) for trial in row.trials],
+        "costs": [rounded(trial.validation_cost, 4) for trial in row.trials],
+    }

@@ -1,0 +1,231 @@
+"""What a report is made of, read from a comparison's folder or from the folders of plain runs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as from_bytes
+from torch import Tensor
+
+from labelspace import _checks, _files
+from labelspace.decide import Temperature
+from labelspace.records import RunFolder
+from labelspace.space import LabelSpace
+
+FORMAT = 1
+NEEDED = ("title", "data", "model", "seeds", "cost", "decision", "rows", "verdict", "costliest", "command")
+# a temperature hardly changes with more samples than this, and fitting it takes the longest of all
+FITTED = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRun:
+    """A run on disk, of which parts may be absent: scores that came from elsewhere have no epochs and no weights."""
+
+    folder: RunFolder
+
+    def epochs(self) -> list[dict[str, Any]]:
+        """Return the epoch lines, none where there are none."""
+        return self.folder.epochs() if self._has("epochs.jsonl") else []
+
+    def scores(self) -> dict[str, Tensor]:
+        """Return the scores of validation and test data that are there."""
+        return self.folder.scores() if self._has("scores.safetensors") else {}
+
+    def space(self) -> LabelSpace | None:
+        """Return what the run used or learned."""
+        return self.folder.label_space() if self._has("label_space.safetensors") else None
+
+    def _has(self, name: str) -> bool:
+        return (self.folder.path / name).is_file()
+
+    @cached_property
+    def fitted(self) -> float:
+        """Return the temperature that validation data ask for; 1 without such data."""
+        scores = self.scores()
+        if not len(scores.get("validation_y", ())):
+            return 1.0
+        step = -(-len(scores["validation_y"]) // FITTED)
+        return Temperature().fit(scores["validation_scores"][::step], scores["validation_y"][::step]).value
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One strength that was tried on validation data."""
+
+    value: float
+    validation_cost: float | None
+    run: StoredRun | None
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One line of the table: a method or a control at its chosen strength, with a run for each seed."""
+
+    label: str
+    role: str
+    runs: tuple[StoredRun, ...]
+    temperatures: tuple[float, ...]
+    trials: tuple[Trial, ...] = ()
+    winner: bool = False
+    of: str | None = None
+    strength: dict[str, Any] | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Everything the figures are drawn from."""
+
+    names: tuple[str, ...]
+    rows: tuple[Row, ...]
+    rule: str
+    cost: LabelSpace | None = None
+    space: LabelSpace | None = None
+    geometry: dict[str, Tensor] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def reference(self) -> Row:
+        """Return the row that the others are compared with."""
+        return next((row for row in self.rows if row.role == "reference"), self.rows[0])
+
+
+def read_comparison(folder: Path) -> Material:
+    """Read the folder of a finished comparison."""
+    facts = _facts(folder)
+    names = tuple(facts["data"]["names"])
+    return Material(
+        names=names,
+        rows=tuple(_row(folder, row) for row in facts["rows"]),
+        rule=facts["decision"],
+        cost=_space(folder / "cost.safetensors", names) if facts["cost"].get("priced") else None,
+        space=_space(folder / "space.safetensors", names),
+        geometry=_geometry(folder / "geometry.safetensors"),
+        facts=facts,
+    )
+
+
+def _facts(folder: Path) -> dict[str, Any]:
+    path = folder / "comparison.json"
+    expected = "the folder of a finished comparison"
+    if not path.is_file():
+        runs = any(folder.glob("*/result.json"))
+        remedy = (
+            "It holds plain runs: write_runs_html shows those." if runs else "The same compare command finishes it."
+        )
+        raise _checks.fail("write_html", "folder", expected, f"{folder}, which has no comparison.json", remedy)
+    try:
+        facts = _files.read_json(path)
+    except ValueError as error:
+        remedy = "The same compare command writes it again."
+        raise _checks.fail("write_html", "folder", expected, f"a damaged {path} ({error})", remedy) from error
+    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+        version = facts.get("format") if isinstance(facts, dict) else None
+        remedy = "Use the labelspace release that wrote it."
+        raise _checks.fail("write_html", "folder", f"a comparison of format {FORMAT}", f"{version!r} in {path}", remedy)
+    missing = [name for name in NEEDED if name not in facts]
+    if missing or not facts["rows"]:
+        got = f"{path} without {missing[0] if missing else 'rows'!r}"
+        raise _checks.fail("write_html", "folder", expected, got, "The same compare command writes it again.")
+    return facts
+
+
+def _row(folder: Path, row: dict[str, Any]) -> Row:
+    runs = tuple(run for name in row.get("runs", []) if (run := _run(folder, name)) is not None)
+    given = row.get("temperatures") or []
+    temperatures = tuple(given) if len(given) == len(runs) else tuple(run.fitted for run in runs)
+    trials = tuple(
+        Trial(trial["value"], trial.get("validation_cost"), _run(folder, trial.get("run")))
+        for trial in sorted(row.get("trials", []), key=lambda trial: trial.get("value") or 0)
+        if trial.get("value") is not None
+    )
+    keep = {name: row.get(name) for name in ("of", "strength")}
+    return Row(row["label"], row["role"], runs, temperatures, trials, bool(row.get("winner")), **keep, facts=row)
+
+
+def _run(folder: Path, name: str | None) -> StoredRun | None:
+    # a comparison may have been moved without its runs: what depends on them is left out of the report
+    path = folder / "runs" / name if name else None
+    return StoredRun(RunFolder(path)) if path is not None and path.is_dir() else None
+
+
+def _space(path: Path, names: Sequence[str]) -> LabelSpace | None:
+    if not path.is_file():
+        return None
+    space = LabelSpace.load(path)
+    if space.names != tuple(names):
+        remedy = "The same compare command writes it again."
+        raise _checks.fail("write_html", "folder", f"a {path.name} with the comparison's classes", path, remedy)
+    return space
+
+
+def _geometry(path: Path) -> dict[str, Tensor]:
+    if not path.is_file():
+        return {}
+    try:
+        return from_bytes(path.read_bytes())
+    except SafetensorError as error:
+        remedy = "Remove the file, or let the same compare command write it again."
+        raise _checks.fail("write_html", "folder", "a sound geometry.safetensors", str(error), remedy) from error
+
+
+def read_runs(folders: Sequence[Path]) -> Material:
+    """Read finished runs; those that differ in their seed only become one row."""
+    found = [RunFolder(path) for folder in folders for path in _run_folders(folder)]
+    grouped: dict[str, list[RunFolder]] = {}
+    for run in found:
+        grouped.setdefault(run.result()["key"], []).append(run)
+    names = found[0].label_space().names
+    for run in found:
+        if run.label_space().names != names:
+            got = f"{found[0].path.name} and {run.path.name}, whose classes differ"
+            raise _checks.fail("report", "runs", "runs on the same classes", got, "Make one report for each.")
+    groups = [sorted(runs, key=lambda run: int(run.config()["seed"])) for runs in grouped.values()]
+    configs = [runs[0].config() for runs in groups]
+    # one-hot labels are what others are looked at beside, else whatever comes first
+    first = next((place for place, config in enumerate(configs) if config["method"] == "onehot"), 0)
+    roles = ["reference" if place == first else "method" for place in range(len(groups))]
+    return Material(names, tuple(map(_plain_row, _labels(configs), roles, groups)), "argmax")
+
+
+def _run_folders(folder: Path) -> list[Path]:
+    """Return the folder itself if it is a run, else the runs in it."""
+    if (folder / "result.json").is_file():
+        return [folder]
+    inside = sorted(path.parent for path in [*folder.glob("*/result.json"), *folder.glob("runs/*/result.json")])
+    if not inside:
+        remedy = "Train some with: labelspace train DATA --out runs"
+        raise _checks.fail("report", "runs", "folders of finished runs", f"{folder}, which holds none", remedy)
+    return inside
+
+
+def _plain_row(label: str, role: str, group: list[RunFolder]) -> Row:
+    config, result = group[0].config(), [run.result() for run in group]
+    runs = tuple(StoredRun(run) for run in group)
+    facts = {"config": config, "results": result, "seeds": [run.config()["seed"] for run in group]}
+    return Row(label, role, runs, tuple(run.fitted for run in runs), facts=facts)
+
+
+def _labels(configs: list[dict[str, Any]]) -> list[str]:
+    """Return a label for each configuration: its method, and as much of what differs as tells them apart."""
+    flat = [{**config, **config.get("method_options", {})} for config in configs]
+    skipped = {"seed", "method_options", "data", "data_key", "space_key", "teacher_key", "method"}
+    keys = sorted(set().union(*flat) - skipped)
+    differing = [key for key in keys if len({repr(config.get(key)) for config in flat}) > 1]
+    labels = []
+    for config in flat:
+        parts = [f"{key.replace('_', ' ')} {config[key]}" for key in differing if config.get(key) is not None]
+        labels.append(", ".join([str(config["method"]), *parts]))
+    # those that differ only in what is not shown, such as the digest of their space, are numbered
+    numbered = [f"{label} #{labels[: place + 1].count(label)}" for place, label in enumerate(labels)]
+    return [label if labels.count(label) == 1 else numbered[place] for place, label in enumerate(labels)]
+
+
+def mean(values: Sequence[Tensor]) -> Tensor:
+    """Return the mean of tensors of one shape."""
+    return torch.stack(list(values)).mean(dim=0)

@@ -1,0 +1,84 @@
+"""Label spaces as heat maps in the order of their trees, and as targets of single classes."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from labelspace.report.layouts import MOST, closeness_distances, layout_of
+from labelspace.report.packing import numbers
+from labelspace.report.reading import Material
+from labelspace.report.room import Room
+from labelspace.space import LabelSpace
+
+ALL = 40  # classes up to which every class of a target has its bar
+NEAREST = 15
+MEANING = {
+    "relations": ("weight", "the share of its soft mass that the class of a row gives to the class of a column"),
+    "vectors": ("cosine", "the cosine of the vectors of two classes"),
+    "cost": ("price", "what it costs to call the class of a row the class of a column"),
+}
+
+
+def distinct_spaces(material: Material) -> list[tuple[str, LabelSpace]]:
+    """Return the built and learned spaces worth looking at, with a title each.
+
+    A space in which all other classes are alike, as in one-hot and uniform labels, shows nothing; one that several
+    rows share is shown once. Of learned spaces it is the first seed's.
+    """
+    given = [] if material.space is None else [("given", material.space)]
+    rows = sorted(material.rows, key=lambda row: row.role == "control")
+    found = [(row.label, space) for row in rows if row.runs and (space := row.runs[0].space()) is not None]
+    prices = [] if material.cost is None else [("prices", material.cost)]
+    kept: dict[bytes, tuple[list[str], LabelSpace]] = {}
+    for title, space in given + found + prices:
+        if _structured(space):
+            key = space.kind.encode() + (space.matrix * 1e5).round().numpy().tobytes()
+            kept.setdefault(key, ([], space))[0].append(title)
+    return [(" · ".join(titles), space) for titles, space in kept.values()]
+
+
+def _structured(space: LabelSpace) -> bool:
+    shown = _shown(space)
+    outside = shown[~torch.eye(len(shown), dtype=torch.bool)]
+    return len(shown) > 2 and bool(outside.max() - outside.min() > 1e-6)
+
+
+def _shown(space: LabelSpace) -> Tensor:
+    return 1 - space.distances("cosine").double() if space.kind == "vectors" else space.matrix.double()
+
+
+def space_pictures(spaces: list[tuple[str, LabelSpace]], room: Room) -> list[dict[str, Any]]:
+    """Return a heat map with its tree for every space that fits."""
+    pictures = []
+    for title, space in spaces:
+        layout = layout_of(closeness_distances(space))
+        unit, meaning = MEANING[space.kind]
+        matrix = layout.arrange(_shown(space), mass=space.kind == "relations")
+        facts = {"title": title, "unit": unit, "meaning": meaning, "builder": str(space.source.get("builder", ""))}
+        picture = {**facts, "kind": space.kind, "layout": layout.plain(), "matrix": matrix}
+        if room.keeps(picture):
+            pictures.append(picture)
+    return pictures
+
+
+def targets(spaces: list[tuple[str, LabelSpace]], room: Room) -> list[dict[str, Any]]:
+    """Return for every class what its relatives get, so that the page can draw ``(1−σ)·I + σ·A``.
+
+    With many classes only the nearest relatives are kept; the page shows the others as one bar.
+    """
+    # where there are prices and a space, the prices are not what anyone trains on
+    trained = [(title, space) for title, space in spaces if space.kind != "cost"] or spaces
+    few = all(len(space) <= MOST for _, space in trained)
+    found = []
+    for title, space in trained if few else trained[:2]:
+        relations = space.relations().matrix.double()
+        own = relations.diagonal().clone()
+        others = relations.clone().fill_diagonal_(0)
+        kept = len(space) if len(space) <= ALL else NEAREST
+        weights, classes = others.sort(dim=1, descending=True, stable=True)
+        rows = {"classes": classes[:, :kept].tolist(), "weights": [numbers(row) for row in weights[:, :kept]]}
+        target = {"title": title, "own": numbers(own), **rows}
+        if room.keeps(target):
+            found.append(target)
+    return found

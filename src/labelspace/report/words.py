@@ -1,0 +1,87 @@
+"""Numbers as people read them: real minus signs, a thin space before the percent sign, few digits."""
+
+import math
+from collections.abc import Iterable
+
+THIN = "\N{NARROW NO-BREAK SPACE}"
+MISSING = "–"
+
+
+def percent(share: float | None, *, sign: bool = True) -> str:
+    r"""Return a share in percent, with one decimal below ten.
+
+    Example:
+        >>> percent(-0.58), percent(0.0312), percent(0.214, sign=False), percent(None)
+        ('−58\u202f%', '+3.1\u202f%', '21\u202f%', '–')
+    """
+    return MISSING if share is None else f"{_points(share, sign, _decimals(share))}{THIN}%"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Return an interval of changes in percent, both ends with as many decimals.
+
+    Example:
+        >>> interval(-0.66, -0.092), interval(-0.012, 0.034), interval(None, 0.1)
+        ('[−66, −9]', '[−1.2, +3.4]', '–')
+    """
+    if low is None or high is None:
+        return MISSING
+    decimals = _decimals(max(low, high, key=abs))
+    return f"[{_points(low, True, decimals)}, {_points(high, True, decimals)}]"
+
+
+def _decimals(share: float) -> int:
+    return 1 if abs(100 * share) < 9.95 else 0
+
+
+def _points(share: float, sign: bool, decimals: int) -> str:
+    return _natural(f"{100 * share:{'+' if sign else ''}.{decimals}f}")
+
+
+def decimals_for(values: Iterable[float | None]) -> int:
+    """Return how many decimals a column needs: three digits of its largest number, and no more than four decimals.
+
+    Example:
+        >>> decimals_for([0.151, 0.17]), decimals_for([2.05, 0.7]), decimals_for([120.0])
+        (3, 2, 0)
+    """
+    largest = max((abs(value) for value in values if value is not None and math.isfinite(value)), default=1.0)
+    if largest == 0:
+        return 2
+    return min(max(2 - math.floor(math.log10(largest)), 0), 4)
+
+
+def fixed(value: float | None, decimals: int) -> str:
+    """Return a number with so many decimals.
+
+    Example:
+        >>> fixed(-1.256, 2), fixed(None, 2)
+        ('−1.26', '–')
+    """
+    return MISSING if value is None or not math.isfinite(value) else _natural(f"{value:.{decimals}f}")
+
+
+def _natural(text: str) -> str:
+    # a number that rounds to nothing has no sign
+    bare = text.lstrip("+-")
+    return bare if not bare.strip("0.") else text.replace("-", "−")
+
+
+def count(number: int) -> str:
+    r"""Return a whole number, its thousands apart.
+
+    Example:
+        >>> count(100000)
+        '100\u202f000'
+    """
+    return f"{number:,}".replace(",", THIN)
+
+
+def size(number: int) -> str:
+    r"""Return a number of bytes.
+
+    Example:
+        >>> size(2_130_000), size(900)
+        ('2.1\u202fMB', '0.9\u202fkB')
+    """
+    return f"{number / 1e6:.1f}{THIN}MB" if number >= 100_000 else f"{number / 1e3:.1f}{THIN}kB"

@@ -1,0 +1,368 @@
+"""`labelspace compare` as a person types it: what it prints, what it leaves, and what it says of bad input."""
+
+import csv
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from click.testing import Result
+from threadpoolctl import threadpool_limits
+from torch import Tensor
+from typer.testing import CliRunner
+
+from comparison.small import write_table
+from labelspace.cli.main import app
+from labelspace.comparison import geometry
+from labelspace.engine import executors
+
+SIZES = ["small", "medium", "large"]
+SHORT = ["--methods", "uniform", "--model", "linear", "--epochs", "2", "--seeds", "2"]
+PROCESSES = executors.Processes
+ORDER = ["--space", "small<medium<large"]
+
+
+def first_two(features: Tensor) -> Tensor:
+    return torch.nn.functional.pad(features.float(), (0, 2))[:, :2]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def here_and_quickly() -> Iterator[None]:
+    """Train in this process, and draw no neighbour embeddings; other tests do both for real."""
+    with pytest.MonkeyPatch.context() as patch, threadpool_limits(1):
+        patch.setattr(executors, "Processes", lambda workers: executors.InProcess())
+        patch.setattr(geometry, "_picture", first_two)
+        yield
+
+
+@pytest.fixture
+def sizes(tmp_path: Path) -> str:
+    return str(write_table(tmp_path / "sizes.csv", SIZES))
+
+
+def run(*arguments: str, code: int = 0) -> Result:
+    result = CliRunner().invoke(app, ["compare", *arguments])
+    assert result.exit_code == code, result.output + repr(result.exception)
+    return result
+
+
+def refused(words: str, *arguments: str) -> None:
+    """Check that a command ends with one clear line on stderr, exit code 2, and nothing else."""
+    result = run(*arguments, code=2)
+    assert len(result.stderr.strip().splitlines()) == 1, result.stderr
+    assert result.stderr.startswith("labelspace: ")
+    assert words in result.stderr
+    assert "Traceback" not in result.output
+    assert result.stdout == ""
+    assert isinstance(result.exception, SystemExit)
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
+    out = tmp_path_factory.mktemp("digits")
+    methods = ["--methods", "uniform,semantic", "--model", "linear", "--epochs", "2", "--seeds", "2"]
+    return run(*methods, "--cost", "squared", "--out", str(out)), out
+
+
+def test_digits_by_default(digits: tuple[Result, Path]) -> None:
+    result, out = digits
+    lines = result.stdout.splitlines()
+    assert "digits · 10 classes · linear · 800 train / 300 val / 697 test · 2 seeds" in lines[0]
+    for label in ("one-hot", "uniform", "semantic", "controls for semantic", "  shuffled", "  random"):
+        assert any(line.startswith(label) for line in lines)
+    assert any(line.split("  ")[0] in ("CHEAPER", "DEARER", "NO DIFFERENCE", "UNDECIDED") for line in lines)
+    folder = next(out.iterdir())
+    assert f"labelspace predict {folder / 'best'} NEW" in result.stdout
+    assert f"{folder / 'report.html'} (" in result.stdout
+    assert (folder / "report.html").stat().st_size < 4_000_000
+
+
+def test_what_is_told_before_training(digits: tuple[Result, Path]) -> None:
+    text = digits[0].stderr
+    assert "order: 0 < 1 < 2 < 3 < 4 < 5 < 6 < 7 < 8 < 9" in text
+    assert "squared distance: true 0 called 9 costs 81" in text
+    assert "runs of 2 epochs, 5 trials a method" in text
+    assert str(next(digits[1].iterdir()) / "plan.toml") in text
+
+
+def test_piped_output_is_at_most_100_columns(digits: tuple[Result, Path]) -> None:
+    places = ("Next", "Report")  # a path is not broken: it is there to be copied
+    assert max(len(line) for line in digits[0].stdout.splitlines() if not line.startswith(places)) <= 100
+
+
+def test_the_same_command_repeats_nothing(digits: tuple[Result, Path]) -> None:
+    out = digits[1]
+    before = {path: path.stat().st_mtime_ns for path in out.glob("*/runs/*/result.json")}
+    methods = ["--methods", "uniform,semantic", "--model", "linear", "--epochs", "2", "--seeds", "2"]
+    again = run(*methods, "--cost", "squared", "--out", str(out))
+    assert {path: path.stat().st_mtime_ns for path in out.glob("*/runs/*/result.json")} == before
+    assert again.stdout == digits[0].stdout
+
+
+def test_json_and_markdown(sizes: str, tmp_path: Path) -> None:
+    found = json.loads(run(sizes, *SHORT, *ORDER, "--out", str(tmp_path), "--json").stdout)
+    assert Path(found["report"]).is_file()
+    stored = json.loads((Path(found["folder"]) / "comparison.json").read_text())
+    assert {name: value for name, value in found.items() if name not in ("folder", "report")} == stored
+    lines = run(sizes, *SHORT, *ORDER, "--out", str(tmp_path), "--markdown").stdout.splitlines()
+    table = [line for line in lines if line.startswith("|")]
+    assert len(table) == 4
+    assert len({line.count("|") for line in table}) == 1
+    assert set(table[1]) <= set("|-: ")
+
+
+def test_long_names_are_neither_cropped_nor_too_wide(tmp_path: Path) -> None:
+    names = [f"{'very ' * 12}long class name number {number}" for number in ["one", "two", "three"]]
+    table = write_table(tmp_path / "long.csv", names)
+    result = run(str(table), *SHORT, "--space", "<".join(names), "--out", str(tmp_path))
+    lines = [line for line in result.stdout.splitlines() if not line.startswith(("Next", "Report"))]
+    assert max(map(len, lines)) <= 100
+    assert "…" not in result.stdout
+
+
+def test_odd_class_names_are_text(tmp_path: Path) -> None:
+    names = ["<script>alert(1)</script>", "[red]hot[/red]", "a|b"]
+    table = write_table(tmp_path / "odd.csv", names)
+    prices = tmp_path / "prices.csv"
+    with prices.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["true", "predicted", "cost"])
+        writer.writerows([["*", "*", 1], [names[1], names[0], 7]])
+    result = run(str(table), *SHORT, "--cost", str(prices), "--out", str(tmp_path))
+    assert "true [red]hot[/red] called <script>alert(1)</script> costs 7" in result.stderr
+    found = json.loads(run(str(table), *SHORT, "--cost", str(prices), "--out", str(tmp_path), "--json").stdout)
+    assert set(found["data"]["names"]) == set(names)
+
+
+def test_groups(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "scans.csv", SIZES, patients=20)
+    options = ["--label", "label", "--group-by", "patient", *ORDER, "--out", str(tmp_path)]
+    found = json.loads(run(str(table), *SHORT, *options, "--json").stdout)
+    assert found["data"]["group_by"] == "patient"
+    assert found["data"]["test_groups"] > 1
+
+
+def test_started_over_and_replayed(sizes: str, tmp_path: Path) -> None:
+    out = tmp_path / "runs"
+    command = [sizes, *SHORT, "--seeds", "1", *ORDER, "--out", str(out)]
+    first = run(*command)
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("result.json")}
+    again = run(*command, "--fresh")
+    after = {path: path.stat().st_mtime_ns for path in out.rglob("result.json")}
+    assert set(after) == set(before)
+    assert all(after[path] > before[path] for path in before)
+    assert again.stdout == first.stdout
+    folder = next(out.iterdir())
+    found = json.loads(run("--plan", str(folder / "plan.toml"), "--out", str(tmp_path / "plan"), "--json").stdout)
+    assert found["rows"] == json.loads((folder / "comparison.json").read_text())["rows"]
+
+
+def test_a_budget_is_measured_and_told(sizes: str, tmp_path: Path) -> None:
+    options = ["--methods", "uniform", "--model", "linear", "--seeds", "1", *ORDER, "--out", str(tmp_path)]
+    text = run(sizes, *options, "--budget", "0.001s").stderr
+    assert "measuring one epoch, to see what a budget of 0.001s buys" in text
+    assert "even 3 epochs and 3 trials take longer than 0.001s; going on" in text
+    assert "runs of 3 epochs, 3 trials a method" in text
+
+
+def test_what_is_left_out_is_told(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "letters.csv", ["qqa", "qqb", "qqc"])
+    options = ["--methods", "uniform,semantic", *SHORT[2:], "--out", str(tmp_path)]
+    result = run(str(table), *options)
+    assert "left out, for want of a label space (--space): semantic" in result.stderr
+    assert "Warning" not in result.stderr
+
+
+def test_pictures(tmp_path: Path) -> None:
+    result = run("digits", *SHORT, "--limit", "100", "--examples", "2", "--out", str(tmp_path))
+    page = next(tmp_path.glob("*/report.html"))
+    assert page.read_text(encoding="utf-8").count("data:image/png;base64,") == 2
+    assert str(page) in result.stdout
+
+
+TAXONOMIES = {
+    "unknown.txt": "sizes > small\nsizes > medium\nsizes > larg\n",
+    "missing.txt": "sizes > small\nsizes > medium\n",
+}
+PRICES = {
+    "wrong-size.csv": ",small,medium\nsmall,0,1\nmedium,1,0\n",
+    "unknown.csv": "true,predicted,cost\n*,*,1\nsmal,medium,3\n",
+    "text.csv": ",small,medium,large\nsmall,0,one,2\nmedium,1,0,1\nlarge,2,1,0\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "arguments"),
+    [
+        ("Did you mean 'uniform'?", ["--methods", "unifrom"]),
+        ("methods without a teacher", ["--methods", "kd"]),
+        ("`seeds`", ["--seeds", "0"]),
+        ("`epochs`", ["--epochs", "0"]),
+        ("resnet32", ["--model", "resnet-32"]),
+        ("`plan` of compare must be a TOML file", ["--plan", "nowhere.toml"]),
+        ("larg", ["--space", "unknown.txt"]),
+        ("large", ["--space", "missing.txt"]),
+        ("large", ["--space", "small<medium"]),
+        ("'lage'", ["--space", "small<medium<lage"]),
+        ("nowhere.txt", ["--space", "nowhere.txt"]),
+        ("large", ["--cost", "wrong-size.csv"]),
+        ("Did you mean 'small'?", ["--cost", "unknown.csv"]),
+        ("one", ["--cost", "text.csv"]),
+        ("nowhere.csv", ["--cost", "nowhere.csv"]),
+        ("Did you mean 'squared'?", ["--cost", "sqared"]),
+        ("order", ["--cost", "squared"]),
+        ("`--label`", ["--label", "nothing"]),
+        ("`--data-option` must be NAME=VALUE", ["--data-option", "test"]),
+        ("`probabilities` of compare", ["--probabilities", "upside down"]),
+        ("`margin` of compare", ["--margin", "0"]),
+    ],
+)
+def test_bad_input(words: str, arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_table(tmp_path / "sizes.csv", ["small", "medium", "large"])
+    for name, text in {**TAXONOMIES, **PRICES}.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    refused(words, "sizes.csv", *SHORT, *arguments)
+    assert not list(tmp_path.glob("runs/*/runs/*"))
+
+
+def test_no_workers(sizes: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executors, "Processes", PROCESSES)
+    refused(
+        "`workers` of Processes must be a whole number of at least 1",
+        sizes,
+        *SHORT,
+        "--workers",
+        "0",
+        "--out",
+        str(tmp_path),
+    )
+
+
+def test_a_budget_that_is_no_time(sizes: str, tmp_path: Path) -> None:
+    options = ["--methods", "uniform", "--model", "linear", "--out", str(tmp_path / "runs")]
+    refused(
+        "`budget` of compare must be a span of time such as 90s, 2m or 1h. Got 'soon'",
+        sizes,
+        *options,
+        "--budget",
+        "soon",
+    )
+
+
+def test_data_that_are_not_there(tmp_path: Path) -> None:
+    refused("nowhere.csv", "nowhere.csv", *SHORT, "--out", str(tmp_path))
+
+
+def test_two_datasets(tmp_path: Path) -> None:
+    refused("Files of scores need --scores", "digits", "mnist", *SHORT, "--out", str(tmp_path))
+
+
+def test_a_file_in_place_of_the_folder(sizes: str, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    refused("a folder that can be written to", sizes, *SHORT, "--out", str(tmp_path / "taken"))
+
+
+def test_a_folder_without_permission(sizes: str, tmp_path: Path) -> None:
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o500)
+    try:
+        (locked / "probe").write_text("")
+    except PermissionError:
+        refused("a folder that can be written to", sizes, *SHORT, "--out", str(locked))
+    else:
+        pytest.skip("this user may write everywhere")
+
+
+def score_files(folder: Path, names: Any = None) -> list[str]:
+    chance = np.random.default_rng(0)
+    paths = []
+    for part in ("val", "test"):
+        y = chance.integers(3, size=90)
+        scores = 2 * np.eye(3)[y] + chance.normal(size=(90, 3))
+        extra = {} if names is None else {"names": names}
+        np.savez(folder / f"{part}.npz", scores=scores, y=y, **extra)
+        paths.append(str(folder / f"{part}.npz"))
+    return paths
+
+
+def test_scores(tmp_path: Path) -> None:
+    paths = score_files(tmp_path)
+    text = run("--scores", *paths, "--cost", "squared").stdout
+    assert "scores of 1 model · 3 classes · 90 val / 90 test" in text
+    assert "Temperature and minimum-cost decisions cost" in text
+    assert max(map(len, text.splitlines())) <= 100
+    assert not list(tmp_path.glob("runs*"))
+    found = json.loads(run("--scores", *paths, "--cost", "squared", "--json").stdout)
+    assert (found["folder"], found["report"]) == (None, None)
+    assert run("--scores", *paths, "--cost", "squared", "--markdown").stdout.count("\n|") == 3
+
+
+def test_named_scores(tmp_path: Path) -> None:
+    pair = ",".join(score_files(tmp_path))
+    found = json.loads(run("--scores", f"ResNet={pair}", f"ViT={pair}", "--cost", "squared", "--json").stdout)
+    assert [row["label"] for row in found["rows"]] == ["ResNet", "ViT"]
+    assert found["verdict"]["kind"] == "no difference"
+    wide = run("--scores", f"{'r' * 60}={pair}", f"{'s' * 60}={pair}", "--cost", "squared").stdout
+    assert max(map(len, wide.splitlines())) <= 100
+    assert "s" * 60 in wide
+
+
+def test_scores_of_ordered_classes(tmp_path: Path) -> None:
+    paths = score_files(tmp_path)
+    order = ["--names", "mid, low, top", "--space", "low<mid<top", "--cost", "under=5,over=1"]
+    found = json.loads(run("--scores", *paths, *order, "--json").stdout)
+    assert found["data"]["names"] == ["mid", "low", "top"]
+    assert found["cost"]["example"] == "true top called low costs 10"
+
+
+@pytest.mark.parametrize(
+    ("words", "arguments"),
+    [
+        ("`--scores` must be followed by NPZ files", []),
+        ("which is not there", ["nowhere.npz", "test.npz"]),
+        ("one or two files per model. Got 3", ["val.npz", "test.npz", "test.npz"]),
+        ("without validation_scores", ["val.npz"]),
+        ("Got both forms", ["a=val.npz", "test.npz"]),
+        ("a different name for every model", ["a=val.npz,test.npz", "a=val.npz,test.npz"]),
+        ("3 names, one per column", ["val.npz", "test.npz", "--names", "a,b"]),
+        ("an NPZ file of plain arrays", ["val.npz", "broken.npz"]),
+        ("an NPZ file of plain arrays", ["val.npz", "pickled.npz"]),
+        ("`cost`", ["val.npz", "test.npz", "--cost", "nowhere.csv"]),
+    ],
+)
+def test_bad_scores(words: str, arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    score_files(tmp_path)
+    (tmp_path / "broken.npz").write_bytes((tmp_path / "test.npz").read_bytes()[:200])
+    np.savez(tmp_path / "pickled.npz", scores=np.array([[None, 1]]), y=np.array([0]))
+    monkeypatch.chdir(tmp_path)
+    refused(words, "--scores", *arguments)
+
+
+@pytest.mark.slow
+def test_as_a_process_of_its_own(tmp_path: Path) -> None:
+    """What CliRunner cannot show: the real exit code, streams apart, and no traceback."""
+    command = [sys.executable, "-m", "labelspace", "compare"]
+    bad = subprocess.run([*command, "digits", "--methods", "semantik"], capture_output=True, text=True, check=False)
+    assert (bad.returncode, bad.stdout) == (2, "")
+    assert "Did you mean 'semantic'?" in bad.stderr
+    assert len(bad.stderr.strip().splitlines()) == 1
+    good = subprocess.run(
+        [*command, "--scores", *score_files(tmp_path), "--cost", "squared", "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (good.returncode, good.stderr) == (0, "")
+    assert json.loads(good.stdout)["command"].startswith("labelspace compare --scores")
+
+
+def test_help_has_examples() -> None:
+    text = run("--help").stdout
+    assert "Example: labelspace compare" in text
+    assert '"mild<moderate<severe"' in text

@@ -1,0 +1,21 @@
+"""Small comparisons and small files to compare on."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+SMALL: dict[str, Any] = {"methods": ["uniform", "semantic"], "model": "linear", "epochs": 2, "seeds": 2}
+TINY: dict[str, Any] = {**SMALL, "methods": ["uniform"], "strengths": {"uniform": [0.1, 0.3]}}
+
+
+def write_table(path: Path, names: list[str], rows: int = 180, patients: int | None = None) -> Path:
+    """Write a CSV file whose classes lie along a line, each spreading into its neighbours; rows of a patient agree."""
+    chance = random.Random(0)
+    quoted = [f'"{name}"' for name in names]
+    lines = ["a,b,label" if patients is None else "a,b,label,patient"]
+    for number in range(rows):
+        place = number % len(names)
+        values = f"{place + chance.gauss(0, 0.7):.4f},{chance.gauss(0, 1):.4f},{quoted[place]}"
+        lines.append(values if patients is None else f"{values},p{number // len(names) % patients}")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path

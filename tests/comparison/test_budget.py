@@ -1,0 +1,111 @@
+"""A budget buys epochs and trials by plain arithmetic, the same for every method, and never more than there is."""
+
+import itertools
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from labelspace.comparison.budget import LONGEST, OVERHEAD, SHORTEST, affordable, epoch_seconds, seconds, wanted_epochs
+from labelspace.comparison.entries import fewer
+from labelspace.engine.build import prepare
+from labelspace.engine.config import make_config
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [("90", 90), ("90s", 90), ("2m", 120), ("1.5h", 5400), (" 3 m ", 180), ("0.5s", 0.5), ("10h", 36000)],
+)
+def test_spans_of_time(text: str, amount: float) -> None:
+    assert seconds(text) == amount
+
+
+@pytest.mark.parametrize("text", ["soon", "", "-2m", "0", "0m", "2 minutes", "2d", "1m30s", "m", "1e3", "nan", "2,5m"])
+def test_what_is_no_span_of_time(text: str) -> None:
+    with pytest.raises(ValueError, match="`budget` of compare must be a span of time such as 90s, 2m or 1h") as caught:
+        seconds(text)
+    assert repr(text) in str(caught.value)
+
+
+def spent(epochs: int, trials: int, per_epoch: float, rows: int, seeds: int, workers: int) -> float:
+    """Return how long every row's trials and seeds take, one more for what a sweep adds to a single run."""
+    return rows * (trials + seeds) * epochs * per_epoch * OVERHEAD / workers
+
+
+amounts = st.tuples(
+    st.floats(1, 1e5),
+    st.floats(1e-3, 100),
+    st.integers(3, 100),
+    st.integers(2, 30),
+    st.integers(1, 10),
+    st.integers(1, 64),
+)
+
+
+@given(amounts)
+def test_never_more_than_the_budget(given_amounts: tuple[float, float, int, int, int, int]) -> None:
+    budget, per_epoch, wanted, rows, seeds_, workers = given_amounts
+    found = affordable(budget, per_epoch, wanted, rows, seeds_, workers)
+    assert SHORTEST <= found.epochs <= wanted
+    assert found.trials in (3, 5)
+    cost = spent(found.epochs, found.trials, per_epoch, rows, seeds_, workers)
+    if found.enough:
+        assert cost <= budget * (1 + 1e-9)
+    else:  # it is said, and even the least takes longer
+        assert cost > budget * (1 - 1e-9)
+        assert (found.epochs, found.trials) == (SHORTEST, 3)
+
+
+@given(amounts, st.floats(1, 100))
+def test_more_money_never_buys_fewer_trials(
+    given_amounts: tuple[float, float, int, int, int, int], more: float
+) -> None:
+    budget, *rest = given_amounts
+    less, richer = affordable(budget, *rest), affordable(budget * more, *rest)
+    assume(less.trials == richer.trials)
+    assert richer.epochs >= less.epochs
+
+
+@pytest.mark.parametrize(
+    ("budget", "expected"),
+    [
+        # 10 rows of (5 + 3) runs at 1.3 s an epoch by two workers: 52 s an epoch
+        (52 * 25, (25, 5, True)),
+        (52 * 25 - 1, (24, 5, True)),
+        (52 * 6, (6, 5, True)),  # a quarter of what is wanted is the least for five trials
+        # 10 rows of (3 + 3) runs: 39 s an epoch
+        (52 * 6 - 1, (7, 3, True)),
+        (39 * 3, (3, 3, True)),
+        (39 * 3 - 1, (3, 3, False)),
+    ],
+)
+def test_worked_by_hand(budget: float, expected: tuple[int, int, bool]) -> None:
+    assert affordable(budget, 1.0, wanted=25, rows=10, seeds=3, workers=2) == expected
+
+
+def test_epochs_to_train_to_the_end() -> None:
+    assert wanted_epochs(64, 64) == LONGEST  # 2000 steps of one would be too many
+    assert wanted_epochs(6400, 64) == 20
+    assert wanted_epochs(6401, 64) == 19
+    assert wanted_epochs(10**7, 64) == SHORTEST
+
+
+def test_an_epoch_is_measured() -> None:
+    job = prepare(make_config(data="digits", model="linear", limit=100))
+    assert 0 < epoch_seconds(job) < 30
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_fewer_strengths_are_spread_and_keep_their_order(count: int) -> None:
+    grid = (0.1, 0.2, 0.3, 0.5, 0.7)
+    found = fewer(grid, count)
+    assert len(set(found)) == len(found) == count
+    assert all(value in grid for value in found)
+    assert all(left < right for left, right in itertools.pairwise(found))
+    if count > 1:
+        assert (found[0], found[-1]) == (grid[0], grid[-1])
+
+
+def test_enough_strengths_are_left_alone() -> None:
+    assert fewer((0.1, 0.2), 3) == (0.1, 0.2)
+    assert fewer((0.3, 0.4, 0.5), 1) == (0.4,)

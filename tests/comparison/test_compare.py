@@ -1,0 +1,298 @@
+"""One small comparison on digits, from the question to the folder: what it leaves, and that it does nothing twice."""
+
+import json
+import shutil
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from comparison.small import SMALL, TINY, write_table
+from labelspace.comparison import Comparison, compare, training
+from labelspace.comparison.outcome import Scores
+from labelspace.decision import Decision
+from labelspace.engine.executors import InProcess
+from labelspace.engine.run import Run
+from labelspace.records import FILES
+from labelspace.space import LabelSpace
+
+CONTENT = [
+    "format",
+    "title",
+    "data",
+    "model",
+    "backbone",
+    "epochs",
+    "seeds",
+    "cost",
+    "space",
+    "decision",
+    "extra",
+    "rows",
+    "verdict",
+    "warnings",
+    "costliest",
+    "best",
+    "command",
+    "versions",
+    "next",
+]
+DATA = ["name", "kind", "input_shape", "names", "counts", "key", "group_by", "test_groups"]
+ROW = [
+    "label",
+    "method",
+    "role",
+    "of",
+    "control",
+    "strength",
+    "trials",
+    "runs",
+    "temperatures",
+    "validation_cost",
+    "argmax",
+    "min_cost",
+    "ece",
+    "ece_after",
+    "nll_after",
+    "risk_coverage",
+    "change",
+    "p_value",
+    "p_holm",
+    "marked",
+    "winner",
+]
+VERDICT = ["kind", "indicative", "subject", "sentences", "estimate", "low", "high", "cause", "margin"]
+LABELS = ["one-hot", "uniform", "semantic", "semantic shuffled", "semantic random"]
+
+
+def again(finished: Comparison, out: Path, **changes: Any) -> Comparison:
+    """Return the same comparison, started from a copy of its folder."""
+    assert finished.folder is not None
+    shutil.copytree(finished.folder, out / finished.folder.name)
+    return compare("digits", **{**SMALL, **changes}, out=out, executor=InProcess())
+
+
+def moments(folder: Path) -> dict[str, int]:
+    """Return when each run was finished."""
+    return {path.parent.name: path.stat().st_mtime_ns for path in folder.glob("runs/*/result.json")}
+
+
+def test_the_folder_holds_what_was_agreed(finished: Comparison) -> None:
+    folder = finished.folder
+    assert folder is not None
+    found = {path.name for path in folder.iterdir()}
+    needed = [
+        "plan.toml",
+        "comparison.json",
+        "cost.safetensors",
+        "space.safetensors",
+        "geometry.safetensors",
+        "runs",
+        "best",
+    ]
+    assert found >= set(needed)
+    assert not [path for path in folder.rglob("*") if path.name.endswith(".part") or path.name == ".writable"]
+    assert {path.name for path in (folder / "best").iterdir()} >= {*FILES, "result.json", "decision.json", "README.md"}
+    assert folder.name.startswith("digits-")
+    assert LabelSpace.load(folder / "cost.safetensors").kind == "cost"
+    assert LabelSpace.load(folder / "space.safetensors").kind == "relations"
+
+
+def test_the_numbers_hold_what_was_agreed(finished: Comparison) -> None:
+    assert finished.folder is not None
+    content = json.loads((finished.folder / "comparison.json").read_text(encoding="utf-8"))
+    assert content == finished.content
+    assert set(content) == set(CONTENT)
+    assert set(content["data"]) == set(DATA)
+    assert set(content["verdict"]) == set(VERDICT)
+    assert [row["label"] for row in content["rows"]] == LABELS
+    for row in content["rows"]:
+        assert set(row) >= set(ROW)
+        assert len(row["runs"]) == len(row["temperatures"]) == len(content["seeds"]) == 2
+        assert set(row["argmax"]) == set(row["min_cost"]) == {"cost", "accuracy", "kappa"}
+        assert all((finished.folder / "runs" / name / "result.json").is_file() for name in row["runs"])
+    assert content["data"]["counts"] == {"train": 800, "validation": 300, "test": 697}
+    assert content["data"]["input_shape"] == [1, 8, 8]
+    assert content["decision"] == "min_cost"
+    assert content["extra"] == [{"key": "kappa", "title": content["extra"][0]["title"]}]
+    assert len(content["costliest"]) <= 30
+    assert set(content["costliest"][0]) == {"true", "predicted", "count", "cost", "share"}
+
+
+def test_what_each_row_is(finished: Comparison) -> None:
+    rows = {row["label"]: row for row in finished.content["rows"]}
+    reference = rows["one-hot"]
+    nothing = [reference[name] for name in ("change", "p_value", "p_holm", "strength", "marked", "winner")]
+    assert nothing == [None, None, None, None, False, False]
+    assert len(reference["trials"]) == 1
+    for label in LABELS[1:]:
+        assert len(rows[label]["trials"]) == 5
+        assert rows[label]["strength"]["value"] in [trial["value"] for trial in rows[label]["trials"]]
+        assert set(rows[label]["change"]) >= {"estimate", "low", "high", "level", "note"}
+    for label in ("semantic shuffled", "semantic random"):
+        assert (rows[label]["role"], rows[label]["of"], rows[label]["p_holm"]) == ("control", "semantic", None)
+    assert sum(row["winner"] for row in rows.values()) == 1
+
+
+def test_strengths_and_winner_are_the_cheapest_on_validation_data(finished: Comparison) -> None:
+    for row in finished.content["rows"][1:]:
+        best = min(row["trials"], key=lambda trial: trial["validation_cost"])
+        assert row["strength"]["value"] == best["value"]
+    methods = [row for row in finished.content["rows"] if row["role"] == "method"]
+    winner = min(methods, key=lambda row: row["validation_cost"])
+    assert winner["winner"]
+    assert finished.verdict.subject == winner["label"]
+
+
+def test_numbers_come_from_the_runs(finished: Comparison) -> None:
+    """Cost and accuracy of a row, computed again from the scores that its runs left."""
+    assert finished.folder is not None
+    ranks = torch.arange(10.0).double()
+    prices = (ranks[:, None] - ranks[None, :]).abs()
+    for row in finished.content["rows"]:
+        costs, right = {"argmax": [], "min_cost": []}, []  # type: ignore[var-annotated]
+        for name, temperature in zip(row["runs"], row["temperatures"], strict=True):
+            scores = load_file(finished.folder / "runs" / name / "scores.safetensors")
+            p = torch.softmax(scores["test_scores"].double() / temperature, dim=1)
+            y = scores["test_y"]
+            costs["argmax"].append(prices[y, p.argmax(dim=1)].mean())
+            costs["min_cost"].append(prices[y, (p @ prices).argmin(dim=1)].mean())
+            right.append((p.argmax(dim=1) == y).double().mean())
+        for rule, values in costs.items():
+            assert row[rule]["cost"] == pytest.approx(float(torch.stack(values).mean()), rel=1e-4)
+        assert row["argmax"]["accuracy"] == pytest.approx(float(torch.stack(right).mean()))
+
+
+def test_costliest_confusions_add_up(finished: Comparison) -> None:
+    listed = finished.content["costliest"]
+    assert [each["cost"] for each in listed] == sorted((each["cost"] for each in listed), reverse=True)
+    best = next(row for row in finished.content["rows"] if row["label"] == finished.content["best"]["label"])
+    total = best["min_cost"]["cost"] * 697
+    for each in listed:
+        assert each["cost"] == pytest.approx(each["count"] * abs(int(each["true"]) - int(each["predicted"])))
+        assert each["share"] == pytest.approx(each["cost"] / total)
+
+
+def test_geometry(finished: Comparison) -> None:
+    assert finished.folder is not None
+    found = load_file(finished.folder / "geometry.safetensors")
+    samples = len(found["projection_y"])
+    assert found["projection_y"].dtype == torch.int64
+    assert samples <= 2000
+    for label in ("one-hot", "uniform", "semantic"):
+        assert found[f"naa/{label}"].shape == found[f"target/{label}"].shape == (10, 10)
+        assert found[f"naa/{label}"].dtype == torch.float32
+    for name, picture in found.items():
+        if name.startswith("projection/"):
+            assert picture.shape == (samples, 2)
+
+
+def test_the_best_run(finished: Comparison) -> None:
+    assert finished.folder is not None
+    facts = finished.content["best"]
+    rows = [row for row in finished.content["rows"] if row["role"] != "control"]
+    row = min(rows, key=lambda row: row["validation_cost"])
+    assert facts["label"] == row["label"]
+    assert facts["run"] in row["runs"]
+    stored = Run.load(finished.folder / "runs" / facts["run"])
+    assert finished.best.config == stored.config
+    decision = Decision.load(finished.folder / "best" / "decision.json")
+    assert decision.rule == facts["rule"] == "min_cost"
+    assert decision.temperature == row["temperatures"][row["runs"].index(facts["run"])]
+    called = finished.best.predict(torch.zeros(3, 1, 8, 8, dtype=torch.uint8))
+    assert called.shape == (3,)
+    assert f"labelspace predict {finished.folder / 'best'} NEW" in finished.content["next"]
+
+
+def test_nothing_is_done_twice(finished: Comparison, tmp_path: Path) -> None:
+    assert finished.folder is not None
+    found = again(finished, tmp_path)  # a copy keeps the moments of its files
+    assert found.folder is not None
+    assert moments(found.folder) == moments(finished.folder)
+    assert numbers(found) == numbers(finished)
+    assert found.table().partition("Next")[0] == finished.table().partition("Next")[0]
+
+
+def numbers(comparison: Comparison) -> dict[str, Any]:
+    """Return everything but where it lies."""
+    return {name: value for name, value in comparison.content.items() if name != "next"}
+
+
+def test_test_samples_influence_no_choice(
+    finished: Comparison, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With garbage for every test score, everything that was chosen stays as it was."""
+
+    def garbled(run: Run) -> Scores:
+        scores = honest(run)
+        generator = torch.Generator().manual_seed(run.config.seed)
+        return scores._replace(test=9 * torch.randn(scores.test.shape, generator=generator))
+
+    honest = training.scores_of
+    monkeypatch.setattr(training, "scores_of", garbled)
+    found = again(finished, tmp_path)
+    assert found.content["best"] == finished.content["best"]
+    chosen = ("label", "strength", "trials", "runs", "temperatures", "validation_cost", "winner")
+    for left, right in zip(found.content["rows"], finished.content["rows"], strict=True):
+        assert {name: left[name] for name in chosen} == {name: right[name] for name in chosen}
+        assert left["argmax"]["accuracy"] < 0.3 < right["argmax"]["accuracy"]
+    assert found.folder is not None
+    assert finished.folder is not None
+    decisions = [(each.folder / "best" / "decision.json").read_bytes() for each in (found, finished)]  # type: ignore[operator]
+    assert decisions[0] == decisions[1]
+
+
+def test_a_plan_repeats_it_exactly(finished: Comparison, tmp_path: Path) -> None:
+    assert finished.folder is not None
+    plan = finished.folder / "plan.toml"
+    stored = tomllib.loads(plan.read_text(encoding="utf-8"))
+    assert stored["model"] == "linear"
+    assert stored["strengths"] == {"uniform": [0.05, 0.1, 0.2, 0.3, 0.5], "semantic": [0.1, 0.2, 0.3, 0.5, 0.7]}
+    found = compare(plan=plan, out=tmp_path, executor=InProcess(), command=finished.content["command"])
+    assert numbers(found) == numbers(finished)
+    assert found.folder is not None
+    assert found.folder != finished.folder
+    assert (found.folder / "plan.toml").read_text() == plan.read_text()
+
+
+def test_fresh_computes_everything_again(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "sizes.csv", ["small", "medium", "large"])
+    options: dict[str, Any] = {**TINY, "out": tmp_path, "executor": InProcess()}
+    first = compare(table, **options)
+    assert first.folder is not None
+    (first.folder / "note.txt").write_text("of another time")
+    before = moments(first.folder)
+    found = compare(table, **options, fresh=True)
+    after = moments(first.folder)
+    assert set(after) == set(before)
+    assert all(after[name] > before[name] for name in before)
+    assert found.content == first.content
+    assert not (first.folder / "note.txt").exists()
+
+
+def test_another_question_has_another_folder(finished: Comparison, tmp_path: Path) -> None:
+    assert finished.folder is not None
+    found = compare("digits", **{**SMALL, "methods": ["uniform"]}, out=tmp_path, cost="squared", executor=InProcess())
+    assert found.folder is not None
+    assert found.folder.name != finished.folder.name
+    assert found.content["cost"]["words"] == "squared distance"
+
+
+def test_steps_are_told(finished: Comparison, tmp_path: Path) -> None:
+    told: list[tuple[str, dict[str, Any]]] = []
+    assert finished.folder is not None
+    shutil.copytree(finished.folder, tmp_path / finished.folder.name)
+    compare(
+        "digits", **SMALL, out=tmp_path, executor=InProcess(), report=lambda event, facts: told.append((event, facts))
+    )
+    assert [event for event, _ in told if event != "run"] == ["reading", "plan", "analysis"]
+    plan = dict(told)["plan"]
+    assert plan["phases"] == {"tuning": 21, "seeds": 10}
+    assert plan["rows"] == LABELS
+    assert plan["left_out"] == []
+    for phase, total in plan["phases"].items():
+        done = [facts["done"] for event, facts in told if event == "run" and facts["phase"] == phase]
+        assert done == list(range(1, total + 1))

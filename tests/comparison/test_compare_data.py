@@ -1,0 +1,256 @@
+"""Comparisons on what people bring: tables with patients, arrays, spaces and prices made in Python, odd class names."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import labelspace
+from comparison.small import SMALL, TINY, write_table
+from labelspace.comparison import Comparison, compare
+from labelspace.decision import Decision
+from labelspace.engine.executors import InProcess
+from labelspace.metrics import paired_interval
+
+SIZES = ["small", "medium", "large"]
+UNKNOWN = ["qqa", "qqb", "qqc"]  # to WordNet too: nothing is known about such classes
+ODD = ["<script>alert(1)</script>", "[red]hot[/red]", "a|b"]
+
+
+def run(data: Any, out: Path, **options: Any) -> Comparison:
+    return compare(data, **{**TINY, "out": out, "executor": InProcess(), **options})
+
+
+def arrays(classes: int = 3, samples: int = 150) -> tuple[Any, Any]:
+    generator = torch.Generator().manual_seed(0)
+    y = torch.arange(samples) % classes
+    return (y[:, None] + 0.7 * torch.randn(samples, 2, generator=generator)).numpy(), y.numpy()
+
+
+def test_patients_stay_whole(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "scans.csv", SIZES, patients=20)
+    options = {"label": "label", "group_by": "patient"}
+    found = run(table, tmp_path, data_options=options, space="small<medium<large")
+    data = found.content["data"]
+    assert data["group_by"] == "patient"
+    parts = labelspace.data.load(table, **options).parts
+    groups = {name: set(part.groups.tolist()) for name, part in parts.items() if part.groups is not None}
+    assert groups["train"].isdisjoint(groups["test"])
+    assert data["test_groups"] == len(groups["test"]) < data["counts"]["test"]
+    change = found.content["rows"][1]["change"]
+    assert change["note"] == f"{data['test_groups']} groups of samples drawn whole"
+    assert "groups of test samples" in found.table()
+    torch.testing.assert_close(
+        torch.tensor([change["low"], change["high"]]),
+        torch.tensor(interval(found, parts["test"].groups)),
+        rtol=0,
+        atol=1e-6,
+    )
+
+
+def interval(found: Comparison, groups: Any) -> list[float | None]:
+    """Return the interval of the change, from the runs' own scores."""
+    assert found.folder is not None
+    costs = []
+    ranks = torch.arange(3.0).double()
+    order = [ranks[SIZES.index(name)] for name in found.content["data"]["names"]]
+    places = torch.stack(order)
+    prices = (places[:, None] - places[None, :]).abs()
+    for row in found.content["rows"]:
+        each = []
+        for name, temperature in zip(row["runs"], row["temperatures"], strict=True):
+            scores = labelspace.Run.load(found.folder / "runs" / name).scores
+            p = torch.softmax(scores["test_scores"].double() / temperature, dim=1)
+            each.append(prices[scores["test_y"], (p @ prices).argmin(dim=1)])
+        costs.append(torch.stack(each))
+    moved = paired_interval(costs[1], costs[0], groups=groups, relative=True)
+    return [moved.low, moved.high]
+
+
+def test_an_order_in_one_line(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "sizes.csv", SIZES)
+    found = run(table, tmp_path, methods=["semantic"], strengths={}, space="small<medium<large")
+    assert found.content["space"] == {"words": "order: small < medium < large"}
+    assert found.content["cost"]["priced"]
+    assert found.content["cost"]["example"] in ("true small called large costs 2", "true large called small costs 2")
+    assert [row["label"] for row in found.content["rows"]] == [
+        "one-hot",
+        "semantic",
+        "semantic shuffled",
+        "semantic random",
+    ]
+    assert "sizes.csv · 3 classes" in found.content["title"]
+
+
+def test_without_prices_decision_columns_are_left_out(tmp_path: Path) -> None:
+    found = run(write_table(tmp_path / "letters.csv", UNKNOWN), tmp_path)
+    assert found.content["decision"] == "argmax"
+    assert found.content["cost"]["words"] == "every mistake costs 1"
+    assert all(row["min_cost"] is None for row in found.content["rows"])
+    assert found.content["space"] is None
+    assert "min-cost" not in found.table()
+    assert found.folder is not None
+    assert not (found.folder / "cost.safetensors").exists()
+    assert not (found.folder / "space.safetensors").exists()
+    assert Decision.load(found.folder / "best" / "decision.json").rule == "argmax"
+    for row in found.content["rows"]:
+        assert row["argmax"]["cost"] == pytest.approx(1 - row["argmax"]["accuracy"])
+    assert [record["decision"] for record in found.records()] == ["argmax", "argmax"]
+
+
+def test_methods_that_need_a_space_are_left_out_and_told(tmp_path: Path) -> None:
+    told: dict[str, Any] = {}
+    table = write_table(tmp_path / "letters.csv", UNKNOWN)
+    run(table, tmp_path, methods=["uniform", "semantic"], report=lambda event, facts: told.setdefault(event, facts))
+    assert told["plan"]["left_out"] == ["semantic"]
+    with pytest.raises(
+        ValueError, match="something to compare one-hot labels with. Got one-hot alone. Methods that need"
+    ):
+        run(table, tmp_path, methods=["semantic"], strengths={})
+
+
+def test_arrays(tmp_path: Path) -> None:
+    found = run(arrays(), tmp_path)
+    assert found.content["data"]["names"] == ["0", "1", "2"]
+    assert found.content["decision"] == "min_cost"  # numbers have an order
+    assert found.folder is not None
+    before = {path: path.stat().st_mtime_ns for path in found.folder.glob("runs/*/result.json")}
+    repeated = run(arrays(), tmp_path)
+    assert repeated.content == found.content
+    assert {path: path.stat().st_mtime_ns for path in found.folder.glob("runs/*/result.json")} == before
+    other = arrays()
+    assert run((other[0] + 1, other[1]), tmp_path).folder != found.folder
+    planned = compare(arrays(), plan=found.folder / "plan.toml", out=tmp_path / "plan", executor=InProcess())
+    assert planned.content["rows"] == found.content["rows"]
+
+
+def test_a_plan_about_data_in_memory_needs_the_data(tmp_path: Path) -> None:
+    found = run(arrays(), tmp_path)
+    assert found.folder is not None
+    with pytest.raises(ValueError, match="given in Python"):
+        compare(plan=found.folder / "plan.toml", out=tmp_path, executor=InProcess())
+
+
+def test_a_label_space_and_prices_in_memory(tmp_path: Path) -> None:
+    names = ["low", "mid", "top"]
+    table = write_table(tmp_path / "levels.csv", names)
+    space = labelspace.ordinal([*names, "never seen"])  # more classes than the data have
+    prices = np.array([[0.0, 1, 7], [2, 0, 1], [9, 2, 0]])
+    options = {"methods": ["semantic"], "strengths": {"semantic": [0.3]}, "space": space}
+    found = run(table, tmp_path, **options, cost=prices)
+    assert found.folder is not None
+    stored = labelspace.LabelSpace.load(found.folder / "cost.safetensors")
+    assert list(stored.names) == found.content["data"]["names"] == names
+    np.testing.assert_allclose(stored.matrix.numpy(), prices)
+    assert found.content["cost"]["example"] == "true top called low costs 9"
+    plan = tomllib.loads((found.folder / "plan.toml").read_text())
+    assert {plan["space"], plan["cost"]} == {
+        str(found.folder / f"given-{part}.safetensors") for part in ("space", "cost")
+    }
+    repeated = run(table, tmp_path, **options, cost=prices)
+    assert repeated.content == found.content
+    planned = compare(plan=found.folder / "plan.toml", out=tmp_path / "plan", executor=InProcess())
+    assert planned.content["rows"] == found.content["rows"]
+    other = run(table, tmp_path, **options, cost=2 * prices)
+    assert other.folder != found.folder
+
+
+def test_prices_of_the_wrong_size(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "sizes.csv", SIZES)
+    with pytest.raises(ValueError, match="4 names, one per row of `matrix`. Got 3"):
+        run(table, tmp_path, cost=np.ones((4, 4)) - np.eye(4))
+
+
+def test_a_space_without_a_class_of_the_data(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "sizes.csv", SIZES)
+    with pytest.raises(ValueError, match="`classes of the data` of compare must be names of classes. Got 'large'"):
+        run(table, tmp_path, space=labelspace.ordinal(["small", "medium"]))
+
+
+def test_inverted_probabilities(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "sizes.csv", SIZES)
+    strengths = {"uniform": [0.3], "semantic": [0.2]}
+    options = {"methods": ["uniform", "semantic"], "strengths": strengths, "space": "small<medium<large"}
+    plain, inverted = (run(table, tmp_path, probabilities=each, **options) for each in ("as is", "inverted"))
+    assert plain.folder != inverted.folder
+    rows = [{row["label"]: row for row in each.content["rows"]} for each in (plain, inverted)]
+    assert rows[0]["one-hot"] == rows[1]["one-hot"]  # nothing was smoothed
+    for label in ("uniform", "semantic", "semantic random"):
+        # the same trainings, said otherwise
+        assert [trial["run"] for trial in rows[0][label]["trials"]] == [
+            trial["run"] for trial in rows[1][label]["trials"]
+        ]
+        assert rows[0][label]["temperatures"] != rows[1][label]["temperatures"]
+
+
+@pytest.mark.parametrize(
+    "probabilities",
+    [
+        "as is",
+        pytest.param(
+            "inverted",
+            marks=pytest.mark.xfail(reason="decision.json knows no inversion: its temperature is one of other scores"),
+        ),
+    ],
+)
+def test_what_is_taken_home_decides_as_it_was_judged(probabilities: str, tmp_path: Path) -> None:
+    options = {"strengths": {"uniform": [0.5]}, "cost": "squared", "probabilities": probabilities}
+    found = run("digits", tmp_path, seeds=1, **options)
+    assert found.folder is not None
+    assert found.content["best"]["label"] == "uniform"
+    decision = Decision.load(found.folder / "best" / "decision.json")
+    scores = found.best.scores
+    called = decision.decide(scores["test_scores"]).classes
+    paid = float(decision.prices[scores["test_y"], called].mean())
+    assert paid == pytest.approx(found.content["rows"][1]["min_cost"]["cost"])
+
+
+@pytest.mark.parametrize("priced", [True, False])
+def test_odd_class_names(priced: bool, tmp_path: Path) -> None:
+    table = write_table(tmp_path / "odd.csv", ODD)
+    prices = tmp_path / "prices.csv"
+    rows = [",".join(["", *ODD])] + [
+        ",".join([name, *(str(abs(i - j) * 7) for j in range(3))]) for i, name in enumerate(ODD)
+    ]
+    prices.write_text("\n".join(rows) + "\n")
+    found = run(table, tmp_path, **({"cost": str(prices)} if priced else {}))
+    assert found.folder is not None
+    assert set(found.content["data"]["names"]) == set(ODD)
+    assert json.loads((found.folder / "comparison.json").read_text())["data"]["names"] == found.content["data"]["names"]
+    assert {each["true"] for each in found.content["costliest"]} <= set(ODD)
+    page = found.save_html().read_text(encoding="utf-8")
+    assert ODD[0] not in page.replace(json.dumps(ODD[0]), "")
+    assert "<script>alert(1)" not in page
+
+
+def test_images_are_described_and_a_limit_is_kept(tmp_path: Path) -> None:
+    found = run("digits", tmp_path, limit=100)
+    assert found.content["data"]["counts"]["train"] == 100
+    assert found.content["data"]["kind"] == "images"
+    assert "100 train / 300 val / 697 test" in found.content["title"]
+
+
+def test_one_seed(tmp_path: Path) -> None:
+    found = run(write_table(tmp_path / "sizes.csv", SIZES), tmp_path, seeds=1)
+    assert (found.verdict.kind, found.verdict.interval, found.verdict.indicative) == ("undecided", None, True)
+    assert "1 seed ·" in found.content["title"]
+    assert "brackets" not in found.table()
+
+
+@pytest.mark.slow
+def test_all_default_methods_on_a_small_table(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "sizes.csv", SIZES)
+    options: dict[str, Any] = {**SMALL, "out": tmp_path, "executor": InProcess(), "space": "small<medium<large"}
+    del options["methods"]
+    found = compare(table, **{**options, "seeds": 1, "epochs": 1})
+    labels = [row["label"] for row in found.content["rows"]]
+    assert labels[0] == "one-hot"
+    methods = [row["method"] for row in found.content["rows"] if row["role"] == "method"]
+    assert methods == ["uniform", "semantic", "mixed", "lls", "lwal", "labelemb", "ols"]
+    assert labels[8:] == ["semantic shuffled", "semantic random"]
+    assert {len(row["trials"]) for row in found.content["rows"][1:]} == {5}
+    assert not [warning for warning in found.warnings if "failed" in warning]

@@ -1,0 +1,237 @@
+"""Scores of models trained anywhere: what decisions alone save, worked by hand, and models beside each other."""
+
+import json
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from labelspace.comparison import Comparison, compare_scores
+from labelspace.comparison.rows import change_of
+
+Pair = tuple[Tensor, Tensor]
+SQUARED = [[0, 1, 4], [1, 0, 1], [4, 1, 0]]
+
+
+def part(samples: int, seed: int = 0, noise: float = 1.5, seeds: int | None = None) -> Pair:
+    """Return overconfident scores of three ordered classes; the samples depend on nothing but their number."""
+    y = torch.randint(3, (samples,), generator=torch.Generator().manual_seed(samples))
+    shape = (samples, 3) if seeds is None else (seeds, samples, 3)
+    chance = torch.randn(shape, generator=torch.Generator().manual_seed(seed)).double()
+    return 3 * (torch.nn.functional.one_hot(y, 3) + noise * chance), y
+
+
+def both(seed: int = 0, **options: Any) -> list[Pair]:
+    return [part(120, seed, **options), part(200, seed + 50, **options)]
+
+
+def write(path: Path, pair: Pair, **more: Any) -> Path:
+    np.savez(path, scores=pair[0].numpy(), y=pair[1].numpy(), **more)
+    return path
+
+
+def test_worked_by_hand() -> None:
+    """Right in 3 of 4 cases at a gap of 4: τ = 4/log 3, so the surer class has a probability of 3/4.
+
+    A true second class called first costs 5: calling the first is expected to cost ¼·5, the second ¾·1, so the second
+    is called always. Argmax pays 5 + 1 for six samples, minimum-cost decisions 4·1.
+    """
+    sure, other = [4.0, 0.0], [0.0, 4.0]
+    validation = (torch.tensor([sure] * 4), torch.tensor([0, 0, 0, 1]))
+    test = (torch.tensor([sure] * 4 + [other] * 2), torch.tensor([0, 0, 0, 1, 1, 0]))
+    found = compare_scores([validation, test], cost=[[0, 1], [5, 0]], names=["well", "ill"])
+    row = found.content["rows"][0]
+    assert row["temperatures"] == pytest.approx([4 / math.log(3)], rel=1e-5)
+    assert row["validation_cost"] == pytest.approx(3 / 4)
+    assert row["argmax"] == pytest.approx({"cost": 6 / 6, "accuracy": 4 / 6})
+    assert row["min_cost"] == pytest.approx({"cost": 4 / 6, "accuracy": 2 / 6})
+    assert row["ece_after"] == pytest.approx(abs(4 / 6 - 3 / 4), rel=1e-4)
+    assert found.verdict.estimate == pytest.approx(-1 / 3)
+    assert found.content["costliest"] == [{"true": "well", "predicted": "ill", "count": 4, "cost": 4, "share": 1}]
+    assert found.content["cost"]["example"] == "true ill called well costs 5"
+    assert "cost 0.67 per sample instead of 1.00" in found.verdict.sentences[0]
+    assert found.verdict.sentences[0].endswith("accuracy 0.667 → 0.333.")
+
+
+def test_one_model() -> None:
+    found = compare_scores(both(), cost="squared")
+    assert [row["label"] for row in found.content["rows"]] == ["model"]
+    assert found.content["rows"][0]["role"] == "reference"
+    assert found.folder is None
+    assert found.verdict.subject == "min-cost"
+    assert not found.verdict.indicative
+    assert (
+        found.content["title"] == "scores of 1 model · 3 classes · 120 val / 200 test · 1 seed · cost: squared distance"
+    )
+    assert json.loads(json.dumps(found.content, allow_nan=False)) == found.content
+    assert "vs model" not in found.table()  # there is nothing it could be compared with
+
+
+def test_without_prices_there_is_nothing_to_decide() -> None:
+    found = compare_scores(both())
+    row = found.content["rows"][0]
+    assert found.content["decision"] == "argmax"
+    assert row["min_cost"] is None
+    assert row["argmax"]["cost"] == pytest.approx(1 - row["argmax"]["accuracy"])
+    assert found.verdict.kind == "no difference"
+    assert "Give prices with --cost" in found.verdict.sentences[0]
+
+
+def test_named_models() -> None:
+    models = {"ResNet": both(noise=1.5), "ViT": both(1, noise=0.5), "tiny": both(2, noise=3.0)}
+    found = compare_scores(models, cost="squared")
+    rows = found.content["rows"]
+    assert [(row["label"], row["role"]) for row in rows] == [
+        ("ResNet", "reference"),
+        ("ViT", "method"),
+        ("tiny", "method"),
+    ]
+    assert [row["winner"] for row in rows] == [False, True, False]
+    assert (found.verdict.kind, found.verdict.subject, found.verdict.indicative) == ("cheaper", "ViT", True)
+    assert found.verdict.sentences[0].startswith("ViT costs ")
+    assert "labels" not in " ".join(found.verdict.sentences)
+    for row in rows[1:]:
+        expected = row["min_cost"]["cost"] / rows[0]["min_cost"]["cost"] - 1
+        assert row["change"]["estimate"] == pytest.approx(expected)
+        assert row["change"]["low"] < expected < row["change"]["high"]
+        assert row["change"]["note"].startswith("over test samples alone")
+    assert "brackets: test samples, paired" in found.table()
+
+
+def test_the_order_of_names_says_which_is_the_reference() -> None:
+    models = {"a": both(noise=1.5), "b": both(1, noise=0.5)}
+    there = compare_scores(models, cost="squared")
+    back = compare_scores(dict(reversed(models.items())), cost="squared")
+    assert (there.verdict.kind, back.verdict.kind) == ("cheaper", "dearer")
+    changes = [1 + found.content["rows"][1]["change"]["estimate"] for found in (there, back)]
+    assert changes[0] * changes[1] == pytest.approx(1)
+
+
+def test_several_seeds() -> None:
+    models = {"a": both(noise=1.5, seeds=6), "b": both(1, noise=0.5, seeds=6)}
+    found = compare_scores(models, cost="squared")
+    assert found.content["seeds"] == [0, 1, 2, 3, 4, 5]
+    assert all(len(row["temperatures"]) == 6 for row in found.content["rows"])
+    assert not found.verdict.indicative
+    assert found.content["rows"][1]["change"]["note"] == ""
+    assert "brackets: seeds × test samples" in found.table()
+    alone = [
+        compare_scores([(s, y[1]) for s, y in zip(each, both(), strict=True)], cost="squared")
+        for each in seeds_of(models["a"])
+    ]
+    costs = [each.content["rows"][0]["min_cost"]["cost"] for each in alone]
+    assert found.content["rows"][0]["min_cost"]["cost"] == pytest.approx(np.mean(costs))
+
+
+def seeds_of(pairs: list[Pair]) -> list[list[Tensor]]:
+    return [[scores[seed] for scores, _ in pairs] for seed in range(len(pairs[0][0]))]
+
+
+def test_files(tmp_path: Path) -> None:
+    validation, test = both()
+    first = write(tmp_path / "val.npz", validation, names=["low", "mid", "top"])
+    second = write(tmp_path / "test.npz", test)
+    found = compare_scores([first, str(second)], cost=SQUARED)
+    assert found.content["data"]["names"] == ["low", "mid", "top"]
+    in_memory = compare_scores([validation, test], cost=SQUARED, names=["low", "mid", "top"])
+    assert rows(found) == rows(in_memory)
+
+
+def rows(found: Comparison) -> Any:
+    return found.content["rows"]
+
+
+def test_one_file_with_both_parts(tmp_path: Path) -> None:
+    validation, test = both()
+    parts = {
+        "validation_scores": validation[0],
+        "validation_y": validation[1],
+        "test_scores": test[0],
+        "test_y": test[1],
+    }
+    np.savez(tmp_path / "both.npz", names=["1", "2", "3"], **{name: value.numpy() for name, value in parts.items()})
+    found = compare_scores({"mine": [tmp_path / "both.npz"]}, cost="squared")
+    assert found.content["data"]["names"] == ["1", "2", "3"]
+    assert {**rows(found)[0], "label": "model"} == rows(compare_scores(both(), cost="squared"))[0]
+    alone = compare_scores(tmp_path / "both.npz", cost="squared")  # type: ignore[arg-type]
+    assert rows(alone) == rows(compare_scores(both(), cost="squared"))
+
+
+def test_an_order_of_names() -> None:
+    options: dict[str, Any] = {"names": ["mid", "low", "top"], "space": "low<mid<top"}
+    found = compare_scores(both(), **options, cost="squared")
+    assert found.content["cost"]["example"] in ("true low called top costs 4", "true top called low costs 4")
+    assert found.content["space"] == {"words": "order: low < mid < top"}
+    prices = [[0, 1, 1], [1, 0, 4], [1, 4, 0]]
+    assert rows(found) == rows(compare_scores(both(), cost=prices))
+    implied = compare_scores(both(), **options)
+    assert implied.content["cost"]["words"] == "distance in the order"
+
+
+def test_groups(tmp_path: Path) -> None:
+    validation, test = both()
+    groups = np.array([f"patient {number // 10:02}" for number in range(200)])
+    write(tmp_path / "val.npz", validation)
+    write(tmp_path / "test.npz", test, groups=groups)
+    found = compare_scores([tmp_path / "val.npz", tmp_path / "test.npz"], cost="squared")
+    assert (found.content["data"]["group_by"], found.content["data"]["test_groups"]) == ("groups", 20)
+    plain = compare_scores(both(), cost="squared")
+    assert found.verdict.estimate == plain.verdict.estimate
+    assert found.verdict.interval != plain.verdict.interval
+    scores, y = test
+    prices = torch.tensor(SQUARED).double()
+    p = torch.softmax(scores / rows(found)[0]["temperatures"][0], dim=1)
+    paid = [prices[y, called][None] for called in ((p @ prices).argmin(dim=1), scores.argmax(dim=1))]
+    expected = change_of(paid[0], paid[1], 0.95, torch.arange(200) // 10, fixed=True)
+    assert expected is not None
+    assert found.verdict.interval == pytest.approx((expected.low, expected.high))
+
+
+def test_groups_of_any_of_the_files_count(tmp_path: Path) -> None:
+    write(tmp_path / "val.npz", both(1)[0])
+    write(tmp_path / "test.npz", both(1)[1], groups=np.arange(200) // 10)
+    found = compare_scores({"a": both(), "b": [tmp_path / "val.npz", tmp_path / "test.npz"]}, cost="squared")
+    assert found.content["data"]["test_groups"] == 20
+    assert "groups of test samples" in found.table()
+
+
+def test_test_samples_influence_no_choice() -> None:
+    models = {"a": both(), "b": both(1, noise=1.4), "c": both(2, noise=1.6)}
+    honest = compare_scores(models, cost="squared")
+    garbage = {name: [pairs[0], (100 - pairs[1][0], pairs[1][1])] for name, pairs in models.items()}
+    other = compare_scores(garbage, cost="squared")
+    for left, right in zip(rows(honest), rows(other), strict=True):
+        for name in ("temperatures", "validation_cost", "winner"):
+            assert left[name] == right[name]
+        assert left["argmax"]["accuracy"] > right["argmax"]["accuracy"]
+
+
+def test_a_model_that_makes_no_costly_mistake() -> None:
+    y = torch.arange(60) % 3
+    perfect = (10.0 * torch.nn.functional.one_hot(y, 3), y)
+    found = compare_scores([perfect, perfect], cost="squared")
+    assert found.verdict.kind == "undecided"
+    assert "nothing to save" in found.verdict.sentences[0]
+    beside = compare_scores({"perfect": [perfect, perfect], "other": [perfect, (-perfect[0], y)]}, cost="squared")
+    assert (beside.verdict.kind, beside.verdict.estimate) == ("undecided", None)
+    assert "perfect 0.00: no relative change can be given" in beside.verdict.sentences[0]
+    assert found.content["costliest"] == []
+
+
+@pytest.mark.slow
+def test_large_scores_take_seconds() -> None:
+    generator = torch.Generator().manual_seed(0)
+    y = torch.randint(200, (10_000,), generator=generator)
+    scores = 3 * torch.nn.functional.one_hot(y, 200) + torch.randn(10_000, 200, generator=generator)
+    prices = 1 + torch.rand(200, 200, generator=generator).fill_diagonal_(-1)
+    started = time.perf_counter()
+    found = compare_scores([(scores, y), (scores.flip(0), y.flip(0))], cost=prices)
+    spent = time.perf_counter() - started
+    print(f"10,000 × 200 scores: {spent:.1f} s")
+    assert found.verdict.interval is not None
+    assert spent < 10

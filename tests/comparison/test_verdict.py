@@ -1,0 +1,308 @@
+"""What a comparison says, on costs made by hand: four kinds, what did it, and what a reader must be told."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from comparison.hand_made import SAMPLES, row, table
+from labelspace.comparison.caveats import caveats
+from labelspace.comparison.rows import Row, against_reference
+from labelspace.comparison.verdict import Kind, Verdict, judge_decisions, judge_rows, kind_of
+from labelspace.metrics import Interval
+
+THIN = "\N{NARROW NO-BREAK SPACE}"
+
+
+def judged(*rows: Row, margin: float = 0.05, word: str = "order", groups: Tensor | None = None) -> Verdict:
+    return judge_rows(against_reference(rows, 0.95, groups), margin, word, groups)
+
+
+def two(costs: Tensor, **facts: Any) -> Verdict:
+    return judged(row("one-hot", table(2.0, 0.4)), row("lls", costs, **facts))
+
+
+def interval(low: float | None, high: float | None) -> Interval:
+    return Interval(0.0, low, high, 0.95, 6, 100)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "kind"),
+    [
+        (-0.4, -0.2, "cheaper"),
+        (-0.06, -0.001, "cheaper"),
+        (0.2, 0.4, "dearer"),
+        (-0.2, 0.1, "undecided"),
+        (-0.2, 0.0, "undecided"),
+        (0.0, 0.2, "undecided"),
+        (-0.04, 0.03, "no difference"),
+        # what is inside the margin does not matter, even if it is there beyond doubt
+        (-0.04, -0.01, "no difference"),
+        (0.01, 0.04, "no difference"),
+        (-0.05, 0.05, "no difference"),
+        (None, None, "undecided"),
+    ],
+)
+def test_kinds_of_an_interval(low: float | None, high: float | None, kind: Kind) -> None:
+    assert kind_of(interval(low, high), 0.05) == kind
+
+
+def test_no_interval_at_all_is_undecided() -> None:
+    assert kind_of(None, 0.05) == "undecided"
+
+
+def test_cheaper() -> None:
+    verdict = two(table(1.0, 0.4, 1))
+    assert (verdict.kind, verdict.subject) == ("cheaper", "lls")
+    assert verdict.estimate == pytest.approx(-0.5, abs=0.02)
+    assert verdict.interval is not None
+    assert verdict.interval[0] < -0.45 < verdict.interval[1] + 0.1
+    assert verdict.sentences[0].startswith("Lls labels cost 1.0")
+    assert "per sample instead of 2.0" in verdict.sentences[0]
+
+
+def test_dearer() -> None:
+    verdict = two(table(3.0, 0.4, 1))
+    assert (verdict.kind, verdict.cause) == ("dearer", None)
+    assert f"+50{THIN}%" in verdict.sentences[0]
+
+
+def test_no_difference() -> None:
+    verdict = two(table(2.01, 0.4, 1))
+    assert verdict.kind == "no difference"
+    assert f"inside ±5.0{THIN}%" in verdict.sentences[0]
+
+
+def test_undecided_says_what_could_have_been_seen() -> None:
+    generator = torch.Generator().manual_seed(0)
+    seeds = torch.randn(6, 1, generator=generator).double() / 2
+    verdict = two(table(2.0, 0.4, 1) + seeds)
+    assert verdict.kind == "undecided"
+    differences = (table(2.0, 0.4, 1) + seeds - table(2.0, 0.4)).mean(dim=1)
+    seen = 2.8016 * differences.std() / 6**0.5 / table(2.0, 0.4).mean()  # z of 97.5 and 80 percent: 1.9600 + 0.8416
+    assert f"These 6 seeds could have seen a change of about {100 * seen:.0f}{THIN}%." in verdict.sentences[0]
+
+
+def test_the_margin_comes_first() -> None:
+    reference, costs = row("one-hot", table(2.0)), row("lls", table(1.94))  # −3 percent, without any chance
+    assert judged(reference, costs, margin=0.05).kind == "no difference"
+    assert judged(reference, costs, margin=0.02).kind == "cheaper"
+    assert judged(reference, costs, margin=0.02).margin == 0.02
+
+
+def test_it_speaks_of_the_winner_on_validation_data() -> None:
+    verdict = judged(
+        row("one-hot", table(2.0, 0.4)),
+        row("uniform", table(1.0, 0.4, 1), validation_cost=1.5),
+        row("lls", table(3.0, 0.4, 2), validation_cost=1.4),
+    )
+    assert (verdict.subject, verdict.kind) == ("lls", "dearer")
+
+
+def test_accuracy_that_falls_is_told() -> None:
+    generator = torch.Generator().manual_seed(0)
+    plain = (torch.rand(6, SAMPLES, generator=generator) < 0.91).double()
+    right = (torch.rand(6, SAMPLES, generator=generator) < 0.76).double()
+    reference = row("one-hot", table(2.0, 0.4), right=0.6, plain=plain)
+    verdict = judged(reference, row("lls", table(1.0, 0.4, 1), right=right))
+    assert f"; accuracy falls {plain.mean():.3f} → {right.mean():.3f}." in verdict.sentences[0]
+    other = judged(row("one-hot", table(2.0, 0.4), plain=right), row("lls", table(1.0, 0.4, 1), right=plain))
+    assert f"; accuracy rises {right.mean():.3f} → {plain.mean():.3f}." in other.sentences[0]
+
+
+def test_accuracy_that_may_be_chance_is_not_told() -> None:
+    generator = torch.Generator().manual_seed(0)
+    plain, right = ((torch.rand(6, SAMPLES, generator=generator) < 0.8).double() for _ in range(2))
+    verdict = judged(row("one-hot", table(2.0, 0.4), plain=plain), row("lls", table(1.0, 0.4, 1), right=right))
+    assert "accuracy" not in verdict.sentences[0]
+
+
+def test_accuracy_that_a_few_patients_carry_may_be_chance() -> None:
+    groups = torch.arange(SAMPLES) // 50
+    plain = torch.ones(6, SAMPLES).double()
+    right = torch.where(groups == 0, 0.0, 1.0).double().repeat(6, 1)  # one patient of four
+    rows = row("one-hot", table(2.0, 0.4), plain=plain), row("lls", table(1.0, 0.4, 1), right=right)
+    assert "accuracy falls" in judged(*rows).sentences[0]
+    assert "accuracy" not in judged(*rows, groups=groups).sentences[0]
+
+
+def test_what_decisions_alone_save_is_told() -> None:
+    sentences = two(table(1.0, 0.4, 1)).sentences
+    reference = float(table(2.0, 0.4).mean())
+    told = f"Without retraining, by minimum-cost decisions: {2 * reference:.2f} → {reference:.2f} (−50{THIN}%)."
+    assert told in sentences
+
+
+@pytest.mark.parametrize(("seeds", "indicative"), [(2, True), (5, True), (6, False), (7, False)])
+def test_few_seeds_are_indicative(seeds: int, indicative: bool) -> None:
+    verdict = judged(row("one-hot", table(2.0, 0.4, seeds=seeds)), row("lls", table(1.0, 0.4, 1, seeds=seeds)))
+    assert verdict.indicative == indicative
+    assert (f"Indicative: {seeds} seeds, fewer than 6." in verdict.sentences) == indicative
+
+
+def test_one_seed_decides_nothing() -> None:
+    verdict = judged(row("one-hot", table(2.0, 0.4, seeds=1)), row("lls", table(1.0, 0.4, 1, seeds=1)))
+    assert (verdict.kind, verdict.interval, verdict.indicative) == ("undecided", None, True)
+    assert verdict.estimate == pytest.approx(-0.5, abs=0.03)
+    assert "Indicative: 1 seed, fewer than 6." in verdict.sentences
+    assert "–" not in verdict.sentences[0]
+    assert "could have seen" not in verdict.sentences[0]
+
+
+def test_a_reference_that_makes_no_costly_mistake() -> None:
+    verdict = judged(row("one-hot", table(0.0)), row("lls", table(0.5)))
+    assert (verdict.kind, verdict.estimate, verdict.interval) == ("undecided", None, None)
+    assert verdict.sentences[0] == "Lls labels cost 0.500 per sample, one-hot 0.000: no relative change can be given."
+
+
+def structured(semantic: float, uniform: float, shuffled: float, random: float, word: str = "order") -> Verdict:
+    """Return the verdict on semantic labels, which cost 1 against 2, beside what knows nothing of the classes."""
+    costs = {"uniform": uniform, "semantic shuffled": shuffled, "semantic random": random}
+    # what knows nothing must not win on validation data
+    blind = [
+        row(label, table(cost, 0.4, 2 + place), validation_cost=9.0)
+        for place, (label, cost) in enumerate(costs.items())
+    ]
+    return judged(row("one-hot", table(2.0, 0.4)), row("semantic", table(semantic, 0.4, 1)), *blind, word=word)
+
+
+def test_the_structure_did_it() -> None:
+    verdict = structured(1.0, uniform=1.9, shuffled=2.1, random=2.2)
+    assert (verdict.kind, verdict.cause) == ("cheaper", "structure")
+    assert "The controls do not gain: the order did it." in verdict.sentences
+
+
+def test_the_structure_did_it_although_controls_gain() -> None:
+    verdict = structured(0.8, uniform=1.7, shuffled=1.6, random=1.8, word="tree")
+    assert verdict.cause == "structure"
+    assert "The controls gain less: the tree did it." in verdict.sentences
+
+
+@pytest.mark.parametrize(
+    ("blind", "start"),
+    [
+        ({"uniform": 1.0, "shuffled": 1.5, "random": 1.5}, "Uniform labels "),
+        ({"uniform": 1.5, "shuffled": 1.0, "random": 1.5}, "The control with shuffled classes "),
+        ({"uniform": 1.5, "shuffled": 1.5, "random": 1.0}, "The control with random rows "),
+    ],
+)
+def test_smoothing_did_it(blind: dict[str, float], start: str) -> None:
+    verdict = structured(1.0, **blind)
+    assert (verdict.kind, verdict.cause) == ("cheaper", "smoothing")
+    told = next(sentence for sentence in verdict.sentences if "smoothing did it" in sentence)
+    assert told.startswith(start)
+    assert "as well" in told
+    assert told.endswith("not the order.")
+
+
+def test_smoothing_did_it_better() -> None:
+    verdict = structured(1.0, uniform=1.5, shuffled=0.5, random=1.5)
+    assert verdict.cause == "smoothing"
+    assert any("does better" in sentence for sentence in verdict.sentences)
+
+
+def test_a_control_that_varies_too_much_leaves_it_open() -> None:
+    """A control that gains little, but by chance might have gained all, is no proof in either direction."""
+    wild = torch.tensor([-2.0, 2.0, -1.0, 1.0, -1.5, 1.5]).double()[:, None]
+    verdict = judged(
+        row("one-hot", table(2.0, 0.4)),
+        row("semantic", table(1.0, 0.4, 1)),
+        row("semantic shuffled", table(1.8, 0.4, 2) + wild),
+    )
+    assert (verdict.kind, verdict.cause) == ("cheaper", "unclear")
+    assert any("unclear whether the order did it" in sentence for sentence in verdict.sentences)
+
+
+def test_uniform_labels_that_win_are_smoothing() -> None:
+    verdict = judged(row("one-hot", table(2.0, 0.4)), row("uniform", table(1.0, 0.4, 1)))
+    assert verdict.cause == "smoothing"
+
+
+@pytest.mark.parametrize("cost", [2.0, 3.0])
+def test_what_is_not_cheaper_has_no_cause(cost: float) -> None:
+    assert structured(cost, uniform=1.0, shuffled=1.0, random=1.0).cause is None
+
+
+def test_controls_of_another_method_say_nothing_about_the_winner() -> None:
+    """Labels mixed with what the data suggest have no controls: nobody can say that the order did it."""
+    verdict = judged(
+        row("one-hot", table(2.0, 0.4)),
+        row("mixed", table(0.8, 0.4, 1), structured=True),
+        row("semantic", table(1.5, 0.4, 2)),
+        row("uniform", table(1.9, 0.4, 3)),
+        row("semantic shuffled", table(2.1, 0.4, 4)),
+        row("semantic random", table(2.1, 0.4, 5)),
+    )
+    assert (verdict.subject, verdict.kind, verdict.cause) == ("mixed", "cheaper", "unclear")
+    assert not any("controls" in sentence or "order did it" in sentence for sentence in verdict.sentences)
+
+
+def test_learned_labels_have_no_structure_to_credit() -> None:
+    verdict = judged(
+        row("one-hot", table(2.0, 0.4)), row("lls", table(1.0, 0.4, 1)), row("uniform", table(1.9, 0.4, 2))
+    )
+    assert (verdict.subject, verdict.cause) == ("lls", None)
+
+
+def test_models_keep_their_names() -> None:
+    rows = [
+        row("ResNet-50", table(2.0, 0.4), method="", role="reference"),
+        row("BERT-Base", table(1.0, 0.4, 1), method="", role="method"),
+    ]
+    for verdict in (judged(*rows), judged(*rows, margin=0.9)):
+        text = " ".join(verdict.sentences)
+        assert "BERT-Base costs" in text
+        assert "labels" not in text
+        assert "one-hot" not in text
+    assert "ResNet-50 2.0" in judged(*rows, margin=0.9).sentences[0]
+
+
+def test_plain_data_and_back() -> None:
+    verdict = two(table(1.0, 0.4, 1))
+    plain = verdict.plain()
+    assert set(plain) == set(
+        ["kind", "indicative", "subject", "sentences", "estimate", "low", "high", "cause", "margin"]
+    )
+    assert Verdict(**{**plain, "sentences": tuple(plain["sentences"])}) == verdict
+
+
+def test_decisions_of_one_model() -> None:
+    model = row("model", table(1.0, 0.4, seeds=1), right=0.7, plain=0.9, method="", role="reference")
+    verdict = judge_decisions(model, 0.05, 0.95)  # argmax costs twice as much, of every sample
+    assert (verdict.kind, verdict.subject, verdict.indicative) == ("cheaper", "min-cost", False)
+    assert (verdict.estimate, verdict.low, verdict.high) == pytest.approx((-0.5, -0.5, -0.5))
+    assert verdict.sentences[0].endswith("; accuracy 0.900 → 0.700.")
+    nothing = judge_decisions(row("model", table(0.0, seeds=1), method="", role="reference"), 0.05, 0.95)
+    assert (nothing.kind, nothing.estimate) == ("undecided", None)
+    assert "nothing to save" in nothing.sentences[0]
+
+
+def test_a_method_that_knows_less_what_to_doubt_is_told() -> None:
+    worse = {"ece": 0.1, "ece_after": 0.1, "nll_after": 1.0, "risk_coverage": 0.2}
+    rows = [
+        row("one-hot", table(2.0, 0.4)),
+        row("lls", table(1.0, 0.4, 1), calibration=worse),
+        row("ols", table(3.0, 0.4, 2), calibration=worse),  # dearer: that it is worse here too is no news
+        row("uniform", table(1.0, 0.4, 3)),
+        row("semantic random", table(1.0, 0.4, 4), calibration=worse),
+    ]
+    found = caveats(against_reference(rows, 0.95, None), None)
+    assert len(found) == 1
+    assert found[0].startswith("lls costs less, but selective prediction gets worse")
+
+
+def test_prices_that_a_model_cannot_use_are_told() -> None:
+    reference = row("one-hot", table(2.0, 0.4), argmax={"cost": 1.5, "accuracy": 0.8}, plain_costs=table(1.5, 0.4))
+    rows = against_reference([reference, row("lls", table(1.0, 0.4, 1))], 0.95, None)
+    found = caveats(rows, None, ["a run failed"])
+    assert found[0] == "a run failed"  # the gravest first
+    assert "Minimum-cost decisions cost one-hot labels 2.0" in found[1]
+    assert "Against argmax, lls: −3" in found[1]
+
+
+def test_prices_that_a_model_cannot_use_with_one_seed() -> None:
+    costs = table(1.5, 0.4, seeds=1)
+    reference = row("one-hot", costs + 0.5, argmax={"cost": 1.5, "accuracy": 0.8}, plain_costs=costs)
+    found = caveats(against_reference([reference, row("lls", costs / 2)], 0.95, None), None)
+    assert found[0].endswith(f"Against argmax, lls: −50{THIN}%.")
