@@ -23,6 +23,7 @@ RANGE = 100.0
 TIE = 1e-12
 # beyond this condition number T⁻¹ returns noise: a singular matrix rounded to float32 has one near 1e7
 WORST_CONDITION = 1e4
+RULED_OUT = 1e-12  # an inverted probability of zero, before its logarithm
 
 
 class Temperature:
@@ -166,6 +167,25 @@ def invert_smoothing(probabilities: Numbers, targets: Numbers) -> Tensor:
     said = _inputs.probabilities("invert_smoothing", "probabilities", given)
     solved = torch.linalg.solve(_invertible(targets, said.shape[1]), said, left=False)
     return _like(_on_simplex(solved), given)
+
+
+def inverted_logits(scores: Numbers, targets: Numbers) -> Tensor:
+    """Return logarithms of the class probabilities behind a model's smoothed ones, to be scaled by a temperature.
+
+    Args:
+        scores: of a model that was trained on ``targets``.
+        targets: T, see ``invert_smoothing``.
+
+    Shape:
+        ``scores (N, K)``, ``targets (K, K)``; the result is ``(N, K)``, in float64.
+
+    Example:
+        >>> smoothed = torch.tensor([[0.9, 0.1]]).log()
+        >>> inverted_logits(smoothed, [[0.9, 0.1], [0.1, 0.9]]).exp().round(decimals=3)
+        tensor([[1., 0.]], dtype=torch.float64)
+    """
+    smoothed = _inputs.scores("inverted_logits", "scores", scores).double().softmax(dim=1)
+    return invert_smoothing(smoothed, targets).clamp_min(RULED_OUT).log()
 
 
 def _fitted(logits: Tensor, labels: Tensor) -> float:

@@ -11,11 +11,12 @@ from torch import Tensor
 
 from labelspace import _checks, _files, _inputs
 from labelspace._inputs import Numbers
-from labelspace.decide import Temperature, abstain, min_cost
+from labelspace.decide import Temperature, abstain, inverted_logits, min_cost
 from labelspace.space import LabelSpace
 
 RULES = ("argmax", "min_cost")
 FIELDS = ("rule", "temperature", "cost", "names", "abstain_cost")
+OPTIONAL = ("targets",)
 
 
 class Decided(NamedTuple):
@@ -43,6 +44,8 @@ class Decision:
         names: of the classes, in the order of the scores' columns.
         abstain_cost: what leaving a sample to somebody else costs, in the unit of the prices (for ``"argmax"`` a
             mistake costs 1); None never abstains.
+        targets: the smoothed targets T that the model was trained on, ``(K, K)``, where its probabilities are to be
+            inverted, ``p ∝ T⁻¹ q``, before the temperature (which was then fitted so).
 
     Example:
         >>> decision = Decision("min_cost", 1.0, [[0, 1], [5, 0]], ["well", "ill"], abstain_cost=0.6)
@@ -56,6 +59,7 @@ class Decision:
     cost: LabelSpace | Numbers | None
     names: Sequence[str]
     abstain_cost: float | None = None
+    targets: Numbers | None = None
 
     def __post_init__(self) -> None:
         """Check everything, and keep names as a tuple and prices as float64 numbers."""
@@ -68,7 +72,14 @@ class Decision:
             raise _checks.fail(owner, "cost", "given for 'min_cost'", None, remedy)
         temperature = _checks.number(owner, "temperature", self.temperature, low=0, open_low=True)
         price = None if self.abstain_cost is None else _checks.number(owner, "abstain_cost", self.abstain_cost, low=0)
-        checked = {"names": names, "cost": cost, "temperature": temperature, "abstain_cost": price}
+        targets = None if self.targets is None else _inputs.matrix(owner, "targets", self.targets, rows=len(names))
+        checked = {
+            "names": names,
+            "cost": cost,
+            "temperature": temperature,
+            "abstain_cost": price,
+            "targets": targets,
+        }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
@@ -81,8 +92,9 @@ class Decision:
         return self.cost
 
     def probabilities(self, scores: Numbers) -> Tensor:
-        """Return ``softmax(scores / τ)``, ``(N, K)``."""
-        found = Temperature(self.temperature).apply(scores)
+        """Return ``softmax(scores / τ)``, ``(N, K)``; of inverted scores where there are targets."""
+        logits = scores if self.targets is None else inverted_logits(scores, self.targets)
+        found = Temperature(self.temperature).apply(logits)
         if found.shape[1] != len(self.names):
             expected = f"of {len(self.names)} columns, one per class"
             raise _checks.fail("Decision", "scores", expected, f"shape {tuple(found.shape)}")
@@ -115,13 +127,14 @@ class Decision:
     def plain(self) -> dict[str, Any]:
         """Return it as plain JSON data."""
         cost = self.cost.tolist() if isinstance(self.cost, Tensor) else None
-        return {
+        found = {
             "rule": self.rule,
             "temperature": self.temperature,
             "cost": cost,
             "names": list(self.names),
             "abstain_cost": self.abstain_cost,
         }
+        return {**found, "targets": self.targets.tolist()} if isinstance(self.targets, Tensor) else found
 
     def save(self, path: str | Path) -> Path:
         """Write it as a JSON file and return the file's path.
@@ -143,7 +156,7 @@ class Decision:
             facts = _files.read_json(Path(path))
         except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
             raise _checks.fail(owner, "path", "a readable JSON file", f"{path} ({error})") from error
-        if not isinstance(facts, Mapping) or set(facts) != set(FIELDS):
+        if not isinstance(facts, Mapping) or set(facts) - set(OPTIONAL) != set(FIELDS):
             got = ", ".join(sorted(map(str, facts))) if isinstance(facts, Mapping) else type(facts).__name__
             raise _checks.fail(owner, "path", f"a decision with {', '.join(FIELDS)}", f"{path} with {got or 'nothing'}")
         try:

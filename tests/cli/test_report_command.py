@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from click.testing import Result
 from threadpoolctl import threadpool_limits
 from torch import Tensor
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from comparison.small import TINY, write_table
 from labelspace.cli.main import app

@@ -46,6 +46,7 @@ def row(
         "argmax": {"cost": 2 * numbers["cost"], "accuracy": float(likeliest.mean())},
         "min_cost": numbers,
         "calibration": {"ece": 0.1, "ece_after": 0.05, "nll_after": 0.5, "risk_coverage": 0.1},
+        "selective": [0.1] * len(costs),
         "plain_costs": 2 * costs,
     }
     return Row(label=label, costs=costs, right=decided, plain_right=likeliest, **{**defaults, **facts})

@@ -183,7 +183,7 @@ def test_inverted_probabilities_beside_numpy() -> None:
 
 def test_numbers_that_belong_to_the_classes() -> None:
     tree = labelspace.tree({"left": ["a", "b"], "right": {"up": ["c", "d"], "down": ["e"]}})
-    judge = Judge(torch.from_numpy(squared()), True, ordered=True, imbalanced=True, tree=tree)
+    judge = Judge(torch.from_numpy(squared()), True, ranks=torch.arange(5), imbalanced=True, tree=tree)
     pairs = seeds()
     numbers = Outcome(scores_of(pairs), judge).numbers("argmax")
     assert list(numbers) == ["cost", "accuracy", "kappa", "balanced_accuracy", "level_1", "level_2", "level_3"]

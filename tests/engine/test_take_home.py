@@ -58,11 +58,11 @@ def test_a_run_that_was_never_on_disk(decision: Decision, tmp_path: Path) -> Non
     torch.testing.assert_close(Run.load(home).scores, run.scores)
 
 
-def test_the_old_folder_is_replaced_whole(run: Run, decision: Decision, tmp_path: Path) -> None:
+def test_what_is_not_ours_stays(run: Run, decision: Decision, tmp_path: Path) -> None:
     home = take_home(run, decision, tmp_path / "best")
-    (home / "stale.txt").write_text("old")
+    (home / "predictions.csv").write_text("somebody's")
     take_home(run, Decision("argmax", 2.0, None, decision.names), home)
-    assert not (home / "stale.txt").exists()
+    assert (home / "predictions.csv").read_text() == "somebody's"
     assert ready(home).decision.rule == "argmax"
     assert [path.name for path in tmp_path.iterdir()] == ["best"]
 

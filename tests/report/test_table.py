@@ -15,7 +15,7 @@ LONG = "a-method-with-a-name-of-some-forty-letters"
 
 def row(label: str, cost: float, **facts: Any) -> dict[str, Any]:
     numbers = {"cost": cost, "accuracy": 0.8125, "kappa": 0.901}
-    defaults = {
+    defaults: dict[str, Any] = {
         "label": label,
         "role": "method",
         "of": None,
@@ -172,7 +172,7 @@ def test_marks_and_what_they_mean() -> None:
 
 
 def test_what_brackets_cover() -> None:
-    assert "brackets: seeds × groups of test samples, paired" in text_table(content(data={"group_by": "patient"}))
+    assert "brackets: seeds × groups of test samples, paired" in text_table(content(data={"test_groups": 20}))
     assert "brackets: test samples, paired" in text_table(content(seeds=[0]))
     ends = {"low": None, "high": None}
     rows = [{**each, "change": each["change"] and {**each["change"], **ends}} for each in content()["rows"]]
@@ -229,7 +229,7 @@ def test_markdown_keeps_names_and_columns(name: str) -> None:
     assert len(cells) == 2 + len(rows)
     assert counts == {11}  # ten columns: labels, strength, 2 costs, change, interval, 2 accuracies, calibration, kappa
     assert not any("<script>" in line for line in found)
-    shown = name.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+    shown = re.sub(r"([\[\]|])", r"\\\1", name).replace("<", "&lt;").replace("\n", " ")
     assert cells[3].startswith(f"| {shown} |")
     assert any(line.startswith(f"> Mind {shown}") for line in found)
 

@@ -117,6 +117,11 @@ def compare(
         "data_options": reader or None,
         "methods": methods,
     }
+    others = {**settings, "space": space, "cost": cost, "data": given or None}
+    typed = [name for name, value in others.items() if value is not None]
+    if plan is not None and (typed or model != "auto" or seeds != 6):
+        got = ", ".join(typed) or "--model or --seeds"
+        raise ValueError(f"`--plan` must be given without what it decides. Got it with {got}. Edit a copy of it.")
     with ComparisonBars() as bars:
         result = compare_labels(
             given[0] if given else "digits",

@@ -2,6 +2,7 @@
 
 import functools
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -22,6 +23,7 @@ def bad_input_exits(command: Command) -> Command:
 
     @functools.wraps(command)
     def wrapped(*arguments: Any, **options: Any) -> None:
+        warnings.showwarning = _note  # type: ignore[assignment]
         try:
             command(*arguments, **options)
         except typer.Exit:  # which is a RuntimeError
@@ -33,10 +35,16 @@ def bad_input_exits(command: Command) -> Command:
             errors.print(f"labelspace: {error}", style="red", markup=False, soft_wrap=True)
             raise typer.Exit(1) from error
         except KeyboardInterrupt as error:
-            errors.print("labelspace: stopped; the same command goes on from here.", style="yellow")
+            again = " without --fresh" if "--fresh" in sys.argv else ""
+            errors.print(f"labelspace: stopped; the same command{again} goes on from here.", style="yellow")
             raise typer.Exit(130) from error
 
     return wrapped  # type: ignore[return-value]
+
+
+def _note(message: Warning | str, *place: Any) -> None:
+    """Say a warning of the library in one line; where in the code it was raised helps nobody here."""
+    errors.print(f"labelspace: {message}", style="yellow", markup=False, soft_wrap=True)
 
 
 class TrainingBar:

@@ -6,10 +6,12 @@ import torch
 from torch import Tensor
 
 from labelspace import metrics
-from labelspace.comparison.rows import Row
+from labelspace.comparison.rows import Row, change_of
 from labelspace.data import leakage
 from labelspace.data.dataset import Dataset
 from labelspace.report.words import decimals_for, fixed, interval, percent
+
+LEVEL = 0.95
 
 
 def caveats(
@@ -43,7 +45,10 @@ def _data(dataset: Dataset) -> list[str]:
 def _badly_priced(rows: Sequence[Row], groups: Tensor | None) -> list[str]:
     """Return a warning where the free rival is no rival: plain one-hot labels with argmax cost less."""
     reference = rows[0]
-    if reference.min_cost is None or reference.min_cost["cost"] <= reference.argmax["cost"]:
+    if reference.min_cost is None or float(reference.plain_costs.mean()) <= 0:
+        return []
+    dearer = change_of(reference.costs, reference.plain_costs, LEVEL, groups, fixed=True)
+    if dearer is None or dearer.low is None or dearer.low <= 0:
         return []
     before, after = reference.argmax["cost"], reference.min_cost["cost"]
     decimals = decimals_for([before, after])
@@ -52,7 +57,7 @@ def _badly_priced(rows: Sequence[Row], groups: Tensor | None) -> list[str]:
         f" ({fixed(before, decimals)}): its probabilities mislead, even after temperature."
     )
     winner = next((row for row in rows if row.winner), None)
-    if winner is None or float(reference.plain_costs.mean()) <= 0:
+    if winner is None:
         return [text]
     moved = metrics.paired_interval(winner.costs, reference.plain_costs, groups=groups, relative=True)
     shown = f"{percent(moved.estimate)} {interval(moved.low, moved.high)}".removesuffix(" –")
@@ -62,11 +67,16 @@ def _badly_priced(rows: Sequence[Row], groups: Tensor | None) -> list[str]:
 def _selective(rows: Sequence[Row]) -> list[str]:
     """Return a warning where a method saves cost but knows less well which of its decisions to doubt."""
     reference, found = rows[0], []
+
+    def column(values: Sequence[float]) -> Tensor:
+        return torch.tensor(values, dtype=torch.float64)[:, None]
+
     for row in rows[1:]:
         cheaper = row.role == "method" and row.change is not None and row.change.high is not None
         if not cheaper or row.change is None or row.change.high is None or row.change.high >= 0:
             continue
-        if row.calibration["risk_coverage"] > reference.calibration["risk_coverage"]:
+        worse = metrics.paired_interval(column(row.selective), column(reference.selective))
+        if worse.low is not None and worse.low > 0:
             found.append(row.label)
     if not found:
         return []

@@ -4,12 +4,14 @@ import hashlib
 import json
 import re
 import shutil
+import uuid
 from pathlib import Path
 from typing import Any
 
 from labelspace import _checks, _files
 
 NAME = "comparison.json"
+OWN = ("plan.toml", NAME, "report.html", "cost.safetensors", "space.safetensors", "geometry.safetensors", "given-*")
 
 
 def folder_of(out: str | Path, data: str, request: dict[str, Any]) -> Path:
@@ -21,17 +23,26 @@ def folder_of(out: str | Path, data: str, request: dict[str, Any]) -> Path:
 
 
 def open_folder(folder: Path, fresh: bool) -> None:
-    """Make the folder, or empty it; see that it can be written to."""
+    """Make the folder, or remove what a comparison left there (and nothing else); see that it can be written to."""
     try:
-        if fresh and (folder / "plan.toml").is_file():
-            shutil.rmtree(folder)
+        if fresh:
+            _remove_own(folder)
         (folder / "runs").mkdir(parents=True, exist_ok=True)
-        _files.write_bytes(folder / ".writable", b"")
-        (folder / ".writable").unlink()
+        mark = folder / f".writable-{uuid.uuid4().hex}"
+        _files.write_bytes(mark, b"")
+        mark.unlink(missing_ok=True)
     except OSError as error:
         remedy = "Choose another folder with out=… (--out), or make this one writable."
         expected = "a folder that can be written to"
         raise _checks.fail("compare", "out", expected, f"{folder} ({error.strerror})", remedy) from error
+
+
+def _remove_own(folder: Path) -> None:
+    for name in ("runs", "spaces"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    for pattern in OWN:
+        for path in folder.glob(pattern):
+            path.unlink()
 
 
 def read_comparison(folder: str | Path) -> dict[str, Any]:

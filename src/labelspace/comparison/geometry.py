@@ -29,7 +29,7 @@ def write_geometry(folder: Path, trained: Sequence[Trained], rows: Sequence[Row]
         features = _features(run, dataset, chosen)
         if not bool(torch.isfinite(features).all()):
             continue
-        found[f"naa/{label}"] = analysis.naa_distances(features, y, dataset.names).float().nan_to_num()
+        found[f"naa/{label}"] = analysis.naa_distances(features, y, dataset.names).float()
         found[f"target/{label}"] = _targets(run, each).float()
         if row.winner or row.role == "reference":
             found[f"projection/{label}"] = _picture(features)

@@ -1,9 +1,11 @@
 """What is known about the classes: the label space that was given or can be built, and what mistakes cost."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
+from torch import Tensor
 
 from labelspace import _checks
 from labelspace.comparison.outcome import Judge
@@ -16,6 +18,7 @@ from labelspace.sources.wordnet import wordnet
 from labelspace.space import LabelSpace
 
 IMBALANCE = 2.0  # the largest class of the test data against the smallest
+STEPPED = ("ordinal", "squared", "steps")  # rules of prices that need an order
 WORDS = {"ordinal": "order", "tree": "tree", "wordnet": "tree", "groups": "groups"}
 
 
@@ -32,15 +35,21 @@ class Knowledge(NamedTuple):
         builder = None if self.space is None else self.space.source.get("builder")
         return WORDS.get(str(builder), "label space")
 
+    def _ranks(self, names: Sequence[str]) -> Tensor | None:
+        """Return the place of each class in their order; prices per step know one too, where names are numbers."""
+        order: Sequence[str] | None = order_of(self.space)
+        if order is None and self.cost.source.get("rule") in STEPPED:
+            order = numeric_order(names)
+        return None if order is None else torch.tensor([list(order).index(name) for name in names])
+
     def judge(self, dataset: Dataset, probabilities: str = "as is") -> Judge:
         """Return how mistakes are judged."""
         counts = torch.bincount(dataset.test.y, minlength=len(dataset.names)).double()
-        ordered = order_of(self.space) is not None or self.cost.source.get("rule") in ("ordinal", "squared", "steps")
         tree = self.space if self.space is not None and self.space.hops is not None else None
         return Judge(
             cost=self.cost.matrix.double(),
             priced=has_prices(self.cost),
-            ordered=ordered,
+            ranks=self._ranks(dataset.names),
             imbalanced=bool(counts.max() > IMBALANCE * counts.min()),
             tree=tree if tree is not None and tree.source.get("builder") == "tree" else None,
             inverted=probabilities == "inverted",

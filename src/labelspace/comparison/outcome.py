@@ -9,10 +9,8 @@ import torch
 from torch import Tensor
 
 from labelspace import metrics
-from labelspace.decide import Temperature, expected_cost_of, invert_smoothing, min_cost
+from labelspace.decide import Temperature, expected_cost_of, inverted_logits, min_cost
 from labelspace.space import LabelSpace
-
-TINY = 1e-12  # an inverted probability of zero, before its logarithm
 
 
 class Scores(NamedTuple):
@@ -29,7 +27,7 @@ class Judge(NamedTuple):
 
     cost: Tensor  # (K, K)
     priced: bool
-    ordered: bool = False
+    ranks: Tensor | None = None  # the place of each class in their order, where they have one
     imbalanced: bool = False
     tree: LabelSpace | None = None
     inverted: bool = False
@@ -66,7 +64,7 @@ class Outcome:
     def _logits(self, scores: Tensor) -> Tensor:
         if self.targets is None:
             return scores
-        return invert_smoothing(scores.double().softmax(dim=1), self.targets).clamp_min(TINY).log()
+        return inverted_logits(scores, self.targets)
 
     @cached_property
     def probabilities(self) -> list[Tensor]:
@@ -110,8 +108,9 @@ class Outcome:
         found = {"cost": float(self.costs(rule).mean()), "accuracy": float(self.right(rule).mean())}
         called, classes = self.decisions(rule), len(self.judge.cost)
         pairs = [(predicted, each.test_y) for predicted, each in zip(called, self.scores, strict=True)]
-        if self.judge.ordered:
-            found["kappa"] = _mean([metrics.quadratic_kappa(*pair, classes) for pair in pairs])
+        if self.judge.ranks is not None:
+            ranks = self.judge.ranks
+            found["kappa"] = _mean([metrics.quadratic_kappa(ranks[p], ranks[y], classes) for p, y in pairs])
         if self.judge.imbalanced:
             found["balanced_accuracy"] = _mean([metrics.balanced_accuracy(*pair, classes) for pair in pairs])
         if self.judge.tree is not None:
@@ -127,10 +126,11 @@ class Outcome:
             "ece": _mean([metrics.calibration_error(p, y) for p, y in zip(before, ys, strict=True)]),
             "ece_after": _mean([metrics.calibration_error(p, y) for p, y in zip(self.probabilities, ys, strict=True)]),
             "nll_after": _mean([metrics.nll(p, y) for p, y in zip(self.probabilities, ys, strict=True)]),
-            "risk_coverage": _mean(self._risk_coverage()),
+            "risk_coverage": _mean(self.selective),
         }
 
-    def _risk_coverage(self) -> list[float]:
+    @cached_property
+    def selective(self) -> list[float]:
         """Return for each seed the mean cost of what is kept when the dearest-looking samples are left out."""
         found = []
         for probabilities, called, costs in zip(

@@ -42,7 +42,7 @@ class Plan(BaseModel):
     seeds: int = Field(6, ge=1, description="0, 1, …; the first one is the tuning seed too")
     strengths: dict[str, tuple[float, ...]] = Field(default_factory=dict, description="what is tried, per method")
     probabilities: Literal["as is", "inverted"] = "as is"
-    margin: float = Field(0.05, gt=0, description="relative changes within ± this do not matter")
+    margin: float = Field(0.05, gt=0, le=1, description="relative changes within ± this do not matter")
     level: float = Field(0.95, gt=0, lt=1)
 
     def save(self, path: Path) -> None:

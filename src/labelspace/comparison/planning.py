@@ -51,10 +51,9 @@ class Question:
     budget: str
     options: dict[str, Any] = field(default_factory=dict)
 
-    def folder(self, out: str | Path) -> Path:
-        """Return where its comparison lives: the same question has the same folder."""
-        content = {name: _plain(value) for name, value in vars(self).items() if name != "dataset"}
-        key = "" if self.dataset is None else self.dataset.key
+    def folder(self, out: str | Path, key: str) -> Path:
+        """Return where its comparison lives: the same question about the same content (``key``) has the same folder."""
+        content = {name: _plain(value) for name, value in vars(self).items() if name not in ("dataset", "data")}
         return folders.folder_of(out, self.data, {**content, "key": key})
 
 
@@ -81,14 +80,20 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
         workers: runs at a time, for the budget.
         tell: told what is going on.
     """
-    folder = question.folder(out) if plan is None else folders.folder_of(out, plan.data, plan.model_dump(mode="json"))
-    if plan is None and not fresh and (folder / "plan.toml").is_file():
-        plan = Plan.load(folder / "plan.toml")  # a budget would be measured anew, and might buy something else
     if plan is not None:
+        plan = _checked(plan)
         question = _asked_by(plan, question)
     tell("reading", {"data": question.data})
     draft = plan or _draft(question)
     job = _job(draft, question.dataset)
+    if plan is not None:
+        folder = folders.folder_of(out, plan.data, {**plan.model_dump(mode="json"), "key": job.dataset.key})
+    else:
+        folder = question.folder(out, job.dataset.key)
+        if not fresh and (folder / "plan.toml").is_file():
+            # a budget would be measured anew, and might buy something else
+            plan = draft = _checked(Plan.load(folder / "plan.toml"))
+            job = _job(draft, question.dataset)
     knowledge = gather(question.space, question.cost, job.dataset)
     suggested = discriminants(job.dataset) if "mixed" in draft.methods else None
     entries = make_entries(draft.methods, knowledge.space, suggested, draft.strengths)
@@ -104,6 +109,17 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
     plan.save(folder / "plan.toml")
     judge = knowledge.judge(job.dataset, plan.probabilities)
     return Setting(plan, folder, question.dataset, job, knowledge, judge, entries)
+
+
+def _checked(plan: Plan) -> Plan:
+    """Return a plan that was read, which somebody may have edited: one-hot first, strengths of known methods only."""
+    methods = check_methods(plan.methods)
+    for method, values in plan.strengths.items():
+        _checks.choice("compare", "strengths", method, methods)
+        if not values or criterion_class(method).tuned is None:
+            expected = "one or more numbers for methods that have a strength"
+            raise _checks.fail("compare", "strengths", expected, f"{list(values)} for {method!r}")
+    return plan.model_copy(update={"methods": methods})
 
 
 def _asked_by(plan: Plan, question: Question) -> Question:

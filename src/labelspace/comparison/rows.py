@@ -31,6 +31,7 @@ class Row:
         argmax: its numbers when the likeliest class is called.
         min_cost: its numbers when the class of least expected cost is called; None where mistakes cost the same.
         calibration: ece, ece_after, nll_after and risk_coverage.
+        selective: area under risk–coverage, one per seed.
         costs: test cost under the headline rule, ``(seeds, samples)``.
         right: 1 where the headline decision was right.
         plain_right: 1 where the likeliest class was right.
@@ -38,6 +39,7 @@ class Row:
         change: relative change of the cost against the reference.
         p_holm: its p-value, corrected for the number of methods.
         winner: the method of least validation cost.
+        inverted: whether its probabilities had a known smoothing undone.
     """
 
     label: str
@@ -54,6 +56,7 @@ class Row:
     argmax: dict[str, float]
     min_cost: dict[str, float] | None
     calibration: dict[str, float]
+    selective: list[float]
     costs: Tensor = field(repr=False)
     right: Tensor = field(repr=False)
     plain_right: Tensor = field(repr=False)
@@ -61,6 +64,7 @@ class Row:
     change: Interval | None = None
     p_holm: float | None = None
     winner: bool = False
+    inverted: bool = False
 
     @property
     def headline(self) -> dict[str, float]:
@@ -70,7 +74,7 @@ class Row:
     @property
     def marked(self) -> bool:
         """Whether the change excludes zero after Holm's correction."""
-        return self.p_holm is not None and self.p_holm <= 0.05
+        return self.change is not None and self.p_holm is not None and self.p_holm <= 1 - self.change.level
 
     @property
     def shown(self) -> str:
@@ -90,7 +94,7 @@ class Row:
         """Return it as JSON data."""
         moved = None if self.change is None else asdict(self.change)
         names = "label method role of control structured strength trials runs temperatures validation_cost argmax"
-        found = {name: getattr(self, name) for name in [*names.split(), "min_cost", "winner", "marked"]}
+        found = {name: getattr(self, name) for name in [*names.split(), "min_cost", "winner", "marked", "inverted"]}
         return {
             **found,
             **self.calibration,
@@ -110,6 +114,8 @@ def make_row(outcome: Outcome, **facts: Any) -> Row:
         argmax=outcome.numbers("argmax"),
         min_cost=outcome.numbers("min_cost") if outcome.judge.priced else None,
         calibration=outcome.calibration(),
+        selective=outcome.selective,
+        inverted=outcome.targets is not None,
         costs=outcome.costs(rule),
         right=outcome.right(rule),
         plain_right=outcome.right("argmax"),
@@ -158,9 +164,20 @@ def change_of(
     """
     if float(reference.mean()) <= 0:
         return None
+    if torch.equal(costs, reference) and (fixed or len(costs) > 1):
+        return _unmoved(costs, level, groups)
     single = fixed and len(costs) == 1 and (groups is None or len(torch.unique(groups)) > 1)
     # the one model twice: seeds that do not differ add nothing to the variance, and only samples are left to chance
     times = 2 if single else 1
     tables = costs.repeat(times, 1), reference.repeat(times, 1)
     found = metrics.paired_interval(tables[0], tables[1], groups=groups, level=level, relative=True)
     return replace(found, seeds=1, note="over test samples alone: these models, not others") if single else found
+
+
+def _unmoved(costs: Tensor, level: float, groups: Tensor | None) -> Interval:
+    """Return the interval where no decision differs: what n samples did not show may still happen to 3 in n of them."""
+    seeds, samples = costs.shape
+    units = samples if groups is None else len(torch.unique(groups))
+    half = 3 / units * float(costs.max()) / float(costs.mean())
+    drawn = "" if groups is None else f"; {units} groups of samples"
+    return Interval(0.0, -half, half, level, seeds, samples, f"no decision differs{drawn}", 1.0)

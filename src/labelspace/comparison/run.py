@@ -1,6 +1,7 @@
 """compare(): the main job, from the parts."""
 
 import platform
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -83,7 +84,12 @@ def compare(
     trainer = Trainer(setting.plan, setting.folder, setting.judge, dataset, executor, report)
     trained = trainer.train(setting.entries)
     tell("analysis", {})
-    content = _finish(setting, trained, trainer.problems, command or f"labelspace compare {name}")
+    content = _finish(
+        setting,
+        trained,
+        trainer.problems,
+        command or f"labelspace compare --plan {shlex.quote(str(setting.folder / 'plan.toml'))}",
+    )
     return Comparison(setting.folder, content)
 
 
@@ -127,7 +133,7 @@ def _finish(setting: Setting, trained: Sequence[Trained], problems: Sequence[str
             "torch": torch.__version__,
             "python": platform.python_version(),
         },
-        "next": f"labelspace predict {folder / 'best'} NEW",
+        "next": f"labelspace predict {shlex.quote(str(folder / 'best'))} NEW",
     }
     if judge.priced:
         setting.knowledge.cost.save(folder / "cost.safetensors")

@@ -49,6 +49,7 @@ def compare_scores(
             an NPZ file, or a pair ``(scores, y)``. A file holds ``scores`` ``(N, K)``, or ``(seeds, N, K)`` for several
             seeds, and ``y`` ``(N,)``; ``names`` ``(K,)`` and ``groups`` ``(N,)`` if known. One file may hold both parts
             as ``validation_scores``, ``validation_y``, ``test_scores`` and ``test_y``; its name then stands alone.
+            Scores are logits or probabilities.
         cost: what mistakes cost, as ``labelspace.sources.prices`` takes it.
         names: the classes, where files do not name them.
         space: what is known about the classes, as ``labelspace.sources.named`` takes it: the order or the tree that
@@ -193,7 +194,10 @@ def _renamed(table: dict[str, Any], part: str, path: Any) -> dict[str, Any]:
         remedy = "Or give two files: one of validation scores, one of test scores."
         raise _checks.fail("compare", "scores", expected, f"{path} without {missing[0]}", remedy)
     found = {name: table[stored] for name, stored in wanted.items()}
-    extra = {"groups": table.get(f"{part}_groups"), "names": table.get("names")}
+    groups = table.get(f"{part}_groups")
+    if groups is None and part == "test":
+        groups = table.get("groups")
+    extra = {"groups": groups, "names": table.get("names")}
     return {**found, **{name: value for name, value in extra.items() if value is not None}}
 
 
@@ -210,7 +214,15 @@ def _part(arrays: dict[str, Any], name: str) -> tuple[Tensor, Tensor]:
     if not bool(torch.isfinite(table).all()):
         raise _checks.fail("compare", "scores", "finite", f"NaN or infinity for {name!r}")
     y = _inputs.class_indices("compare", "y of scores", arrays["y"], samples=table.shape[1], classes=table.shape[2])
-    return table.double(), y
+    return _as_logits(table.double()), y
+
+
+def _as_logits(table: Tensor) -> Tensor:
+    """Return scores as they are, and probabilities as their logarithms: what softmax turns into them again."""
+    sums = table.sum(dim=2)
+    if bool((table >= 0).all()) and bool(torch.isclose(sums, torch.ones_like(sums), atol=1e-3).all()):
+        return table.clamp_min(1e-30).log()
+    return table
 
 
 def _classes(names: Sequence[str] | None, found: Sequence[tuple[Model, tuple[str, ...] | None]]) -> tuple[str, ...]:

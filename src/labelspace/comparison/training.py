@@ -12,10 +12,10 @@ from labelspace.engine.config import Config, make_config
 from labelspace.engine.executors import Executor
 from labelspace.engine.run import Run
 from labelspace.engine.sweep import Failure, SweepError, outcomes
-from labelspace.sources.uniform import uniform
 
 Report = Callable[[str, dict[str, Any]], None]
 TUNING_SEED = 0
+INVERTIBLE = ("uniform", "semantic", "mixed")  # their targets are fixed: (1−σ)·I + σ·A
 # what a plan says about the training of every run
 SHARED = (
     "data",
@@ -86,12 +86,7 @@ class Trainer:
         for entry in entries:
             if entry.space is not None:
                 entry.space.save(self._space_file(entry))
-        options = [(entry, each) for entry in entries for each in entry.trials()]
-        tried = self._runs("tuning", [self._config(entry, each, TUNING_SEED) for entry, each in options])
-        trials: dict[str, list[Trial]] = {entry.label: [] for entry in entries}
-        for (entry, each), run in zip(options, tried, strict=True):
-            if run is not None:
-                trials[entry.label].append(self._trial(entry, each, run))
+        trials = self._trials(entries)
         tuned = [entry for entry in entries if trials[entry.label]]
         chosen = {entry.label: _cheapest(entry, trials[entry.label]) for entry in tuned}
         pairs = [(entry, seed) for entry in tuned for seed in range(self.plan.seeds)]
@@ -103,9 +98,22 @@ class Trainer:
                 outcome = self._outcome(entry, chosen[entry.label], runs)
                 found.append(Trained(entry, trials[entry.label], chosen[entry.label], runs, outcome))
         if not {"reference", "method"} <= {each.entry.role for each in found}:
-            raise RuntimeError(
-                f"Too many runs failed to compare anything; the finished ones are kept. {self.problems[0]}"
-            )
+            reason = " ".join(self.problems[:1])
+            raise RuntimeError(f"Too many runs failed to compare anything; the finished ones are kept. {reason}")
+        return found
+
+    def _trials(self, entries: Sequence[Entry]) -> dict[str, list[Trial]]:
+        """Return what was tried for every row; the runs themselves are let go, only their numbers are needed."""
+        options = [(entry, each) for entry in entries for each in entry.trials()]
+        tried = self._runs("tuning", [self._config(entry, each, TUNING_SEED) for entry, each in options])
+        found: dict[str, list[Trial]] = {entry.label: [] for entry in entries}
+        for (entry, each), run in zip(options, tried, strict=True):
+            if run is None:
+                continue
+            try:
+                found[entry.label].append(self._trial(entry, each, run))
+            except ValueError as error:  # targets of this strength that cannot be inverted
+                self.problems.append(f"{entry.label} ({each}) cannot be judged: {error}")
         return found
 
     def _runs(self, phase: str, configs: Sequence[Config]) -> list[Run | None]:
@@ -142,9 +150,8 @@ class Trainer:
 
     def _outcome(self, entry: Entry, options: dict[str, float], runs: Sequence[Run]) -> Outcome:
         targets = None
-        if self.judge.inverted and entry.option == "smoothing" and entry.method in ("uniform", "semantic", "mixed"):
-            space = uniform(runs[0].space.names) if entry.space is None else entry.space
-            targets = space.targets(options["smoothing"])
+        if self.judge.inverted and entry.option == "smoothing" and entry.method in INVERTIBLE:
+            targets = runs[0].space.relations().targets(options["smoothing"])
         return Outcome([scores_of(run) for run in runs], self.judge, targets)
 
 

@@ -13,7 +13,8 @@ from labelspace.report.words import decimals_for, fixed, interval, percent
 
 Kind = Literal["cheaper", "dearer", "no difference", "undecided"]
 Cause = Literal["structure", "smoothing", "unclear"]
-HALF = 0.5  # of the winner's gain: what smoothing that knows nothing must reach to be called the cause
+MOST = 0.75  # of the winner's gain: what smoothing that knows nothing must reach to be called the cause
+SMOOTHING = {"uniform": "Smoothing", "lls": "Learned smoothing", "ols": "Learned smoothing"}
 ENOUGH = 6  # seeds: with fewer, seeds cannot agree beyond doubt (an exact sign-flip test needs six for 5 percent)
 
 
@@ -125,25 +126,29 @@ def _main(reference: Row, winner: Row, kind: Kind, margin: float, groups: Tensor
     if kind == "no difference":
         return f"{text}, {reference.label} {before}: {moved}, inside ±{percent(margin, sign=False)}."
     if kind == "undecided":
-        return f"{text}, {reference.label} {before}: {moved}.{_visible(reference, winner)}"
+        return f"{text}, {reference.label} {before}: {moved}.{_visible(winner)}"
     return f"{text} instead of {before}: {moved}{_accuracy(reference, winner, groups)}."
 
 
 def _accuracy(reference: Row, winner: Row, groups: Tensor | None) -> str:
     """Return how accuracy moved against plain one-hot labels, where it did beyond chance."""
-    moved = metrics.paired_interval(winner.right, reference.plain_right, groups=groups)
+    times = 2 if len(winner.right) == 1 and not winner.method else 1  # these very models, see change_of
+    right, plain = winner.right.repeat(times, 1), reference.plain_right.repeat(times, 1)
+    moved = metrics.paired_interval(right, plain, groups=groups)
     if moved.low is None or moved.high is None or moved.low <= 0 <= moved.high:
         return ""
     verb = "falls" if moved.estimate < 0 else "rises"
-    return f"; accuracy {verb} {reference.plain_right.mean():.3f} → {winner.right.mean():.3f}"
+    since = "" if winner.min_cost is None else f", from plain argmax of {reference.label}"
+    return f"; accuracy {verb} {plain.mean():.3f} → {right.mean():.3f}{since}"
 
 
-def _visible(reference: Row, winner: Row) -> str:
-    differences = (winner.costs - reference.costs).mean(dim=1)
-    if len(differences) < 2:
+def _visible(winner: Row) -> str:
+    """Return the change that would have been seen four times in five, from the interval's own width."""
+    moved = winner.change
+    if moved is None or moved.low is None or moved.high is None:
         return ""
-    least = metrics.smallest_effect(differences) / max(float(reference.costs.mean()), 1e-12)
-    return f" These {len(differences)} seeds could have seen a change of about {percent(least, sign=False)}."
+    least = (moved.high - moved.low) / 2 * (1.96 + 0.84) / 1.96
+    return f" A change of about {percent(least, sign=False)} could have been seen."
 
 
 def _free(reference: Row) -> str:
@@ -165,20 +170,39 @@ def _cause(rows: Sequence[Row], winner: Row, word: str, groups: Tensor | None) -
     """Return what made the winner cheaper: compare it with smoothing that knows nothing of the classes."""
     controls = [row for row in rows if row.of == winner.label]
     blind = controls + [row for row in rows if row.method == "uniform" and row is not winner]
-    if winner.method == "uniform":
-        return "smoothing", f"Smoothing did it: uniform labels know nothing of the {word}."
-    if not blind:
-        return None, ""
-    against = {row.label: change_of(winner.costs, row.costs, 0.95, groups) for row in blind}
-    equals = [row for row in blind if not _below(against[row.label])]
-    if equals:
-        best = min(equals, key=lambda row: row.headline["cost"])
-        return _told_apart(best, rows[0], winner, against[best.label], word)
-    if not controls:
-        # a space that training data suggest has none, and without them nobody knows
-        return ("unclear" if winner.structured else None), ""
-    gains = any(row.change is not None and row.change.high is not None and row.change.high < 0 for row in controls)
-    return "structure", f"The controls {'gain less' if gains else 'do not gain'}: the {word} did it."
+    equals = [row for row in blind if not _below(_against(winner, row, groups))]
+    best = min(equals, key=lambda row: row.headline["cost"], default=None)
+    if best is not None and _as_good(best, rows[0], winner):
+        how = "better" if _below(_against(best, winner, groups)) else "about as well"
+        known = f", not the {word}" if controls else _structure(rows, word, groups)
+        return "smoothing", f"{_named(best)} {'does' if best.control else 'do'} {how}: smoothing did it{known}."
+    if winner.method in SMOOTHING:
+        # they know nothing of the classes to begin with: whatever they gained, the space did not give it to them
+        return "smoothing", f"{SMOOTHING[winner.method]} did it{_structure(rows, word, groups)}."
+    if best is not None:
+        return "unclear", f"{_named(best)} cannot be told apart from it by these seeds: what did it is unclear."
+    if controls:
+        gains = "gain less" if any(_below(row.change) for row in controls) else "do not gain beyond chance"
+        return "structure", f"The controls {gains}: the {word} did it."
+    if winner.structured:
+        return "unclear", f"No controls ran for {winner.label} labels: what did it is unclear."
+    return None, ""
+
+
+def _named(row: Row) -> str:
+    return f"{row.shown} ({_costs(row.headline['cost'])[0]})"
+
+
+def _as_good(blind: Row, reference: Row, winner: Row) -> bool:
+    """Return whether smoothing that knows nothing has most of the winner's gain, and that beyond chance."""
+    gain = reference.headline["cost"] - blind.headline["cost"]
+    return _below(blind.change) and gain >= MOST * (reference.headline["cost"] - winner.headline["cost"])
+
+
+def _against(row: Row, other: Row, groups: Tensor | None) -> Interval | None:
+    """Return the relative change of the cost from another row to this one."""
+    level = 0.95 if row.change is None else row.change.level
+    return change_of(row.costs, other.costs, level, groups)
 
 
 def _below(interval: Interval | None) -> bool:
@@ -186,14 +210,17 @@ def _below(interval: Interval | None) -> bool:
     return interval is not None and interval.high is not None and interval.high < 0
 
 
-def _told_apart(blind: Row, reference: Row, winner: Row, moved: Interval | None, word: str) -> tuple[Cause, str]:
-    """Return what to say of smoothing that knows nothing and is not shown to be worse than the winner."""
-    shown = f"{blind.shown} ({_costs(blind.headline['cost'])[0]})"
-    gained = reference.headline["cost"] - blind.headline["cost"]
-    if gained < HALF * (reference.headline["cost"] - winner.headline["cost"]):
-        return "unclear", f"{shown} cannot be told apart from it by these seeds: unclear whether the {word} did it."
-    does = "better" if moved is not None and moved.low is not None and moved.low > 0 else "as well"
-    return "smoothing", f"{shown} {'does' if blind.control else 'do'} {does}: smoothing did it, not the {word}."
+def _structure(rows: Sequence[Row], word: str, groups: Tensor | None) -> str:
+    """Return what the structured labels add to smoothing, where they did not win: are they cheaper than controls?"""
+    structured = next((row for row in rows if any(other.of == row.label for other in rows)), None)
+    if structured is None:
+        return ""
+    controls = [row for row in rows if row.of == structured.label]
+    best = min(controls, key=lambda row: row.headline["cost"])
+    mine, other = _costs(structured.headline["cost"], best.headline["cost"])
+    if all(_below(_against(structured, row, groups)) for row in controls):
+        return f"; the {word} helps {structured.label} labels ({mine}) beyond their controls ({other})"
+    return f", not the {word}: {structured.label} labels ({mine}) are not shown to beat their controls ({other})"
 
 
 def _few(seeds: int) -> str:

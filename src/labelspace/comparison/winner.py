@@ -29,5 +29,6 @@ def take_best_home(folder: Path, trained: Trained, seed: int, content: dict[str,
         temperature=outcome.temperatures[seed],
         cost=judge.cost.tolist() if judge.priced else None,
         names=run.preprocessing["names"],
+        targets=outcome.targets,
     )
     take_home(run, decision, folder / "best", content)

@@ -61,6 +61,9 @@ def export_onnx(run: Run, decision: Decision, path: str | Path) -> Exported:
     place = Path(path)
     if not place.parent.is_dir():
         raise _checks.fail("export_onnx", "path", "a file in a folder that is there", repr(str(place)))
+    if decision.targets is not None:
+        remedy = "Compare with --probabilities 'as is' to take home a model that can be exported."
+        raise _checks.fail("export", "decision", "one without inverted probabilities", "one with targets", remedy)
     module = Deployed(run, decision).eval()
     temporary = place.with_name(f".{place.name}.{uuid.uuid4().hex}.part")
     try:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from labelspace.engine.predictions import FILE, check_names
 from labelspace.engine.run import Run, keep
 from labelspace.records import FILES, RunFolder
 
+ABANDONED = 3600  # seconds
 COPIED = ("config.json", "environment.json", *FILES, "result.json")
 
 
@@ -21,7 +23,7 @@ def take_home(run: Run, decision: Decision, folder: str | Path, comparison: Mapp
     """Write a folder that ``Run.load``, ``labelspace predict`` and ``labelspace export`` take, and return its path.
 
     It holds all files of the run, ``decision.json`` and ``README.md``, the model card. It is made beside its place and
-    moved there whole; one that is there already is replaced.
+    moved there; in one that is there already these files are replaced, and everything else in it stays.
 
     Args:
         run: a finished run.
@@ -35,8 +37,9 @@ def take_home(run: Run, decision: Decision, folder: str | Path, comparison: Mapp
     building = place.with_name(f".{place.name}.{uuid.uuid4().hex}.part")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        for stale in place.parent.glob(f".{place.name}.*.part"):  # of a process that was killed here
-            shutil.rmtree(stale, ignore_errors=True)
+        for stale in place.parent.glob(f".{place.name}.*.part"):  # of a process that was killed here long ago
+            if time.time() - stale.stat().st_mtime > ABANDONED:
+                shutil.rmtree(stale, ignore_errors=True)
         _copy(run, building)
         decision.save(building / FILE)
         _files.write_bytes(building / "README.md", text.encode())
@@ -62,15 +65,10 @@ def _copy(run: Run, building: Path) -> None:
 
 
 def _move(building: Path, place: Path) -> None:
+    """Put the folder in its place; in one that is there already, our files are replaced and others stay."""
     if not place.exists():
         os.rename(building, place)
         return
-    # a folder cannot replace a folder that is not empty: the old one steps aside first
-    old = place.with_name(f".{place.name}.{uuid.uuid4().hex}.part")
-    os.rename(place, old)
-    try:
-        os.rename(building, place)
-    except OSError:
-        os.rename(old, place)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
+    # the result is written last, as in every run: without it the folder does not count as finished
+    for path in sorted(building.iterdir(), key=lambda path: path.name == "result.json"):
+        os.replace(path, place / path.name)

@@ -148,7 +148,7 @@ def _caveats(material: Material) -> list[tuple[str, str]]:
         ("Seeds", f"{seeds}{few}" if seeds else ""),
         ("Cost", facts["cost"]["words"] + (f": {example}" if example else "")),
         ("Label space", (facts.get("space") or {}).get("words", "")),
-        ("Split by", f"{data['group_by']}, intervals too" if data.get("group_by") else ""),
+        ("Groups", f"{data['test_groups']} in the test part, drawn whole" if data.get("test_groups") else ""),
     ]
     return [(name, text) for name, text in listed if text]
 

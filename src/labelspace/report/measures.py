@@ -28,7 +28,7 @@ class Measured:
 def measured(material: Material, row: Row) -> Measured | None:
     """Return what a row's test scores show; None where there are none."""
     parts = [
-        _one(material, scores["test_scores"], scores["test_y"], temperature)
+        _one(material, _logits(row, run, scores["test_scores"]), scores["test_y"], temperature)
         for run, temperature in zip(row.runs, row.temperatures, strict=True)
         if len((scores := run.scores()).get("test_y", ()))
     ]
@@ -36,6 +36,14 @@ def measured(material: Material, row: Row) -> Measured | None:
         return None
     confusions, bins, risks = zip(*parts, strict=True)
     return Measured(mean(confusions), _reliability(bins), _risk(risks))
+
+
+def _logits(row: Row, run: StoredRun, scores: Tensor) -> Tensor:
+    """Return scores whose softmax is judged: with a known smoothing undone, where the comparison did so."""
+    space = run.space() if row.facts.get("inverted") else None
+    if space is None:
+        return scores
+    return decide.inverted_logits(scores, space.relations().targets(row.facts["strength"]["value"]))
 
 
 def _one(material: Material, scores: Tensor, y: Tensor, temperature: float) -> tuple[Tensor, Tensor, Tensor]:

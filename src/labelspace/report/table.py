@@ -1,5 +1,6 @@
 """The table of a comparison as text for a terminal or a message, and as Markdown; from ``comparison.json`` alone."""
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -68,8 +69,9 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _marked_down(text: str) -> str:
-    """Return text in which nothing is read as a table's edge or as HTML."""
-    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+    """Return text in which nothing is read as a table's edge, a link, emphasis or HTML."""
+    escaped = re.sub(r"([\\`*_\[\]|])", r"\\\1", text)
+    return escaped.replace("<", "&lt;").replace("\n", " ")
 
 
 def _columns(content: dict[str, Any]) -> list[Column]:
@@ -173,16 +175,17 @@ def _aligned(label: str, cells: Sequence[str], first: int, widths: Sequence[int]
 
 
 def _legend(content: dict[str, Any], width: int) -> list[str]:
-    trials = max((len(row["trials"]) for row in content["rows"]), default=0)
+    tried = sorted({len(row["trials"]) for row in content["rows"] if row["strength"] is not None})
     parts = ["▸ chosen on validation", "● excludes 0 after Holm"] if len(content["rows"]) > 1 else []
     if any(row["change"] and row["change"]["low"] is not None for row in content["rows"]):
-        grouped = "groups of " if content["data"].get("group_by") else ""
+        grouped = "groups of " if content["data"].get("test_groups") else ""
         # scores of one model each: the question is about these models, and only samples are left to chance
         parts.append(f"brackets: {'seeds × ' if len(content['seeds']) > 1 else ''}{grouped}test samples, paired")
     if any(extra["key"] == "kappa" for extra in content["extra"]):
         parts.append("κ²: quadratic-weighted kappa")
-    if trials > 1:
-        parts.append(f"strength: best of {trials} on validation, the same for all; {words.MISSING} has none to tune")
+    if tried and tried[-1] > 1:
+        count = f"{tried[-1]} on validation, the same for all" if len(tried) == 1 else f"{tried[0]}–{tried[-1]}"
+        parts.append(f"strength: best of {count}; {words.MISSING} has none to tune")
     return _packed(parts, width)
 
 
