@@ -14,7 +14,7 @@ from labelspace.data.dataset import Dataset
 from labelspace.engine.run import Run
 from labelspace.engine.seeds import generator
 
-SAMPLES = 1000
+SAMPLES = 600  # as many points as a picture shows well; t-SNE takes seconds for them
 
 
 def write_geometry(folder: Path, trained: Sequence[Trained], rows: Sequence[Row], dataset: Dataset) -> None:

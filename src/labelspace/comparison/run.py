@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from threadpoolctl import threadpool_limits
 
 import labelspace
 from labelspace.comparison import folder as folders
@@ -22,7 +23,7 @@ from labelspace.comparison.training import Report, Trained, Trainer
 from labelspace.comparison.verdict import judge_rows
 from labelspace.comparison.winner import choose, take_best_home
 from labelspace.engine.executors import Executor, Processes
-from labelspace.engine.run import as_dataset
+from labelspace.engine.run import as_dataset, own_threads_and_draws
 from labelspace.space import LabelSpace
 
 
@@ -82,14 +83,12 @@ def compare(
     setting = set_up(question, given, out, fresh, getattr(executor, "workers", 1), tell)
     tell("plan", _announced(setting))
     trainer = Trainer(setting.plan, setting.folder, setting.judge, dataset, executor, report)
-    trained = trainer.train(setting.entries)
-    tell("analysis", {})
-    content = _finish(
-        setting,
-        trained,
-        trainer.problems,
-        command or f"labelspace compare --plan {shlex.quote(str(setting.folder / 'plan.toml'))}",
-    )
+    # small tensors beside busy workers: a second thread would only wait for them
+    with own_threads_and_draws(setting.job.config), threadpool_limits(1):
+        trained = trainer.train(setting.entries)
+        tell("analysis", {})
+        repeated = f"labelspace compare --plan {shlex.quote(str(setting.folder / 'plan.toml'))}"
+        content = _finish(setting, trained, trainer.problems, command or repeated)
     return Comparison(setting.folder, content)
 
 
