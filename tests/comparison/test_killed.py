@@ -125,6 +125,7 @@ def test_interrupted(table: Path, undisturbed: dict[str, Any], tmp_path: Path) -
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the command and to its workers
     stderr = end(process, 130)
     assert "stopped; the same command goes on from here" in stderr
+    assert "Traceback" not in stderr
     assert gone(process.pid), f"left behind: {session(process.pid)}"
     before = finished(tmp_path)
     end(start(table, tmp_path))

@@ -262,3 +262,12 @@ def test_tiny_tables_do_not_give_absurd_intervals() -> None:
 def test_a_missing_group_is_refused(groups: list[object]) -> None:
     with pytest.raises(ValueError, match="`groups` of paired_interval must be a group for every sample. Got none at"):
         paired_interval(np.ones((2, 3)), groups=groups)
+
+
+def test_a_relative_change_ends_at_minus_all() -> None:
+    """Costs cannot be negative: no interval of few seeds may say that they fell by more than all of them."""
+    costs = torch.tensor([[0.0, 0.0, 3.0], [0.1, 0.0, 0.0]])
+    found = paired_interval(costs, torch.ones(2, 3), relative=True)
+    assert found.low == -1.0
+    assert found.high is not None
+    assert found.high > 0

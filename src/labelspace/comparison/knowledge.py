@@ -65,7 +65,9 @@ def gather(space: Any, cost: Any, dataset: Dataset) -> Knowledge:
         dataset: its names, and training samples for ``lda``.
     """
     found = _space(space, dataset)
-    given = prices(cost, dataset.names, found) if cost is not None else implied(found)
+    # WordNet that nobody asked for is a guess: it may structure labels, beside its controls, but names no prices
+    guessed = space is None and found is not None and found.source.get("builder") == "wordnet"
+    given = prices(cost, dataset.names, found) if cost is not None else None if guessed else implied(found)
     cost_space = prices("uniform", dataset.names) if given is None else given
     about, example = cost_words(cost_space)
     if not has_prices(cost_space):

@@ -5,6 +5,7 @@ the death of a worker: a run resumes from its folder, so doing a task again cost
 """
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -182,6 +183,7 @@ class Slurm:
 
 def _die_with(parent: int) -> None:
     """Let this worker end when its parent was killed: nobody would take its results, and its memory would stay."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C reaches workers too; the parent ends them
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -105,6 +105,8 @@ def paired_interval(
             spread = _spread((above - ratio * below) / below.mean())
             low, high = rescaled(drawn, ratio, ratio, spread, level)
             note = remark(above.shape[1], samples, groups is not None)
+            if relative and values.min() >= 0:
+                low = max(low, 0.0)  # nothing can cost less than nothing
             p_value = two_sided(ratio - shift, spread)
             return Interval(ratio - shift, low - shift, high - shift, level, seeds, samples, note, p_value)
         note = NEAR_ZERO
