@@ -54,7 +54,7 @@ def test_worked_by_hand() -> None:
     assert found.verdict.estimate == pytest.approx(-1 / 3)
     assert found.content["costliest"] == [{"true": "well", "predicted": "ill", "count": 4, "cost": 4, "share": 1}]
     assert found.content["cost"]["example"] == "true ill called well costs 5"
-    assert "cost 0.67 per sample instead of 1.00" in found.verdict.sentences[0]
+    assert "cost 0.667 per sample instead of 1.00" in found.verdict.sentences[0]
     assert found.verdict.sentences[0].endswith("accuracy 0.667 → 0.333.")
 
 

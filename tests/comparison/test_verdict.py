@@ -159,7 +159,7 @@ def test_one_seed_decides_nothing() -> None:
 def test_a_reference_that_makes_no_costly_mistake() -> None:
     verdict = judged(row("one-hot", table(0.0)), row("lls", table(0.5)))
     assert (verdict.kind, verdict.estimate, verdict.interval) == ("undecided", None, None)
-    assert verdict.sentences[0] == "Lls labels cost 0.500 per sample, one-hot 0.000: no relative change can be given."
+    assert verdict.sentences[0] == "Lls labels cost 0.500 per sample, one-hot 0.00: no relative change can be given."
 
 
 def structured(semantic: float, uniform: float, shuffled: float, random: float, word: str = "order") -> Verdict:

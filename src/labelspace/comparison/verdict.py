@@ -85,7 +85,8 @@ def judge_rows(rows: Sequence[Row], margin: float, word: str, groups: Tensor | N
     cause, reason = _cause(rows, winner, word, groups) if kind == "cheaper" else (None, "")
     seeds = len(winner.costs)
     sentences = [_main(reference, winner, kind, margin, groups)]
-    sentences += [text for text in (_free(reference), reason, _few(seeds)) if text]
+    few = _few(seeds) if winner.method else ""  # given models are what they are, however they were trained
+    sentences += [text for text in (_free(reference), reason, few) if text]
     estimate, low, high = (None,) * 3 if winner.change is None else _ends(winner.change)
     return Verdict(kind, winner.label, estimate, low, high, margin, cause, seeds < ENOUGH, tuple(sentences))
 
@@ -162,8 +163,7 @@ def _free(reference: Row) -> str:
 
 
 def _costs(*values: float) -> list[str]:
-    decimals = decimals_for(values)
-    return [fixed(value, decimals) for value in values]
+    return [fixed(value, decimals_for([value])) for value in values]
 
 
 def _cause(rows: Sequence[Row], winner: Row, word: str, groups: Tensor | None) -> tuple[Cause | None, str]:
