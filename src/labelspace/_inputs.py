@@ -262,11 +262,11 @@ def _priced(owner: str, space: LabelSpace) -> Tensor:
     if space.kind == "cost":
         return space.matrix
     if space.hops is None:
-        remedy = "Build one with labelspace.cost(matrix, names), or give space.distances()."
+        remedy = "Build one with labelspace.cost(matrix, names), or price a mistake by space.distances()."
         raise _checks.fail(owner, "cost", "a cost space or one from a taxonomy", repr(space), remedy)
     if bool((space.hops < 0).any()):
         place = int((space.hops < 0).any(dim=1).nonzero()[0])
-        remedy = "Give a cost matrix in which every mistake has a price."
+        remedy = "Give a cost matrix in which every mistake has a price, such as space.distances()."
         got = f"no path from {space.names[place]!r}"
         raise _checks.fail(owner, "cost", "a taxonomy that joins all classes", got, remedy)
     return space.hops

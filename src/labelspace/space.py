@@ -10,7 +10,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from labelspace import _checks, _labelfile
+from labelspace import _checks, _labelfile, _nearness
 
 Kind = Literal["relations", "vectors", "cost"]
 KINDS: tuple[Kind, ...] = ("relations", "vectors", "cost")
@@ -92,21 +92,40 @@ class LabelSpace:
         relations = self.relations().matrix.double()
         return ((1 - sigma) * torch.eye(len(self), dtype=torch.float64) + sigma * relations).float()
 
-    def distances(self, metric: str = "cosine") -> Tensor:
-        """Return symmetric ``(K, K)`` distances between the rows, zero on the diagonal.
+    @property
+    def metric(self) -> str | None:
+        """How the points of a space of vectors are compared: what its source states, else the cosine.
+
+        None for relations and costs, whose rows are not points.
+        """
+        if self.kind != "vectors":
+            return None
+        stated = self.source.get("metric", "cosine")
+        return str(_checks.choice("LabelSpace", "source['metric']", stated, _nearness.METRICS))
+
+    def distances(self, metric: str | None = None) -> Tensor:
+        """Return how far apart the classes are: symmetric ``(K, K)``, zero on the diagonal, fit to be prices.
+
+        A space from a tree or WordNet has its path lengths (no path: one step more than the longest). Other relations
+        ``A`` have ``1 − r/2``, with ``r_ij = (A_ij/m_i + A_ji/m_j)/2`` and ``m_i`` the largest entry of row i but its
+        own: ½ for classes that are each other's nearest, 1 for those that share nothing; for ordered classes r is
+        ``1/|i−j|``. (Rows are not compared: a class and its nearest relative each have their mass where the other has
+        none.) A cost has its prices, the mean of both directions. Vectors are compared by ``metric``.
 
         Args:
-            metric: ``"cosine"`` is ``1 − cos``, ``"cos2"`` the papers' ``1 − cos²``, ``"euclidean"`` is ``‖a − b‖``.
+            metric: compares rows, whatever the kind: ``"cosine"`` is ``1 − cos``, ``"cos2"`` the papers' ``1 − cos²``,
+                ``"euclidean"`` is ``‖a − b‖``. By default what is near to the kind; for vectors what the source states
+                as ``"metric"`` (adaptive and static labels predict by Euclidean distance), else ``"cosine"``.
+
+        Example:
+            >>> from labelspace import ordinal
+            >>> ordinal(4).distances()[0]
+            tensor([0.0000, 0.5000, 0.7500, 0.8333])
         """
-        _checks.choice("LabelSpace.distances", "metric", metric, ["cosine", "cos2", "euclidean"])
-        rows = self.matrix.double()
-        if metric == "euclidean":
-            distances = torch.cdist(rows, rows, compute_mode="donot_use_mm_for_euclid_dist")
-        else:
-            cosines = _cosines(rows)
-            distances = 1 - (cosines if metric == "cosine" else cosines.square())
-        distances = ((distances + distances.T) / 2).clamp_min(0)
-        return distances.fill_diagonal_(0).float()
+        if metric is not None:
+            _checks.choice("LabelSpace.distances", "metric", metric, _nearness.METRICS)
+        chosen = self.metric if metric is None else metric
+        return _nearness.between(self.matrix, self.kind, chosen, self.hops).float()
 
     def relations(self, temperature: float | None = None) -> "LabelSpace":
         """Return this space as relations, rows that sum to 1 with a zero diagonal.
@@ -125,7 +144,7 @@ class LabelSpace:
         rows = self.matrix.double()
         if self.kind == "vectors":
             # 1/(1 + exp(x)) is a sigmoid of −x; its logarithm keeps small temperatures from underflowing
-            log_weights = torch.nn.functional.logsigmoid(-(1 - _cosines(rows)) / tau)
+            log_weights = torch.nn.functional.logsigmoid(-(1 - _nearness.cosines(rows)) / tau)
         else:
             mistakes = rows[~torch.eye(len(self), dtype=torch.bool)]
             scale = mistakes.mean() if bool((mistakes > 0).any()) else torch.ones((), dtype=torch.float64)
@@ -136,18 +155,17 @@ class LabelSpace:
         return LabelSpace(self.names, weights, "relations", source, self.hops)
 
     def nearest(self, name: str, k: int = 5) -> list[tuple[str, float]]:
-        """Return the ``k`` classes closest to ``name`` with their weights, closest first.
+        """Return the ``k`` classes closest to ``name`` by ``distances()``, closest first, with their weights.
 
-        The weight is the relation's mass, the cosine of vectors, or minus the cost.
+        The weight is the mass that ``name`` gives, minus the cost of calling it so, the cosine of vectors or, where
+        they are compared so, minus their Euclidean distance. Distances look both ways: where two classes see each other
+        differently, weights need not fall along the list.
         """
         _checks.whole("LabelSpace.nearest", "k", k, low=1)
         row = self.index(name)
-        if self.kind == "vectors":
-            weights = torch.nn.functional.cosine_similarity(self.matrix.double(), self.matrix[row].double(), dim=1)
-        else:
-            weights = -self.matrix[row] if self.kind == "cost" else self.matrix[row]
-        order = [j for j in torch.argsort(weights, descending=True, stable=True).tolist() if j != row]
-        return [(self.names[j], float(weights[j])) for j in order[:k]]
+        order, weights = _nearness.ordered(self.matrix, self.kind, self.metric, self.hops, torch.tensor([row]))
+        others = [j for j in order[0].tolist() if j != row]
+        return [(self.names[j], float(weights[0, j])) for j in others[:k]]
 
     def subset(self, classes: Sequence[str | int]) -> "LabelSpace":
         """Return the space of some of its classes, in the order given; relations are renormalised.
@@ -211,10 +229,3 @@ def _normalised_rows(matrix: Tensor, names: tuple[str, ...]) -> Tensor:
         raise _checks.fail("LabelSpace", "matrix", "rows that sum to 1 (relations)", got, remedy)
     # a second normalisation of rows already right would change their last bits, and a file must load as it was saved
     return torch.where((total - 1).abs() < 1e-6, matrix, matrix / total)
-
-
-def _cosines(rows: Tensor) -> Tensor:
-    # a zero row has no direction: its cosine with everything is 0
-    norms = rows.norm(dim=1, keepdim=True)
-    unit = rows / torch.where(norms > 0, norms, 1)
-    return (unit @ unit.T).clamp(-1, 1)

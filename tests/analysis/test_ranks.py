@@ -8,9 +8,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.spatial.distance import cdist
 from torch.testing import assert_close
 
-from labelspace import LabelSpace, tree, wordnet
+from labelspace import LabelSpace, groups, ordinal, tree, wordnet
 from labelspace.analysis import kendall, naa_distances
 
 
@@ -188,7 +189,6 @@ D = torch.rand(4, 4)
         (D * torch.nan, D, r"`distances` of kendall must be finite"),
         (D, D * torch.nan, r"`reference_hops` of kendall must be finite"),
         (D[:2, :2], D[:2, :2], r"between at least 3 classes\. Got 2"),
-        (D, LabelSpace(tuple("abcd"), D, "vectors"), r"a space with path lengths\. Got .*labelspace\.tree"),
     ],
 )
 def test_bad_input_says_what_is_wrong(distances, reference, message):
@@ -207,3 +207,49 @@ def test_bad_options_say_what_is_wrong():
         kendall(D, D, permutations=0)
     with pytest.raises(ValueError, match=r"`level` of kendall"):
         kendall(D, D, level=1.0)
+    with pytest.raises(ValueError, match=r"`metric` of kendall must be left out unless `distances` is a label space"):
+        kendall(D, D, metric="cosine")
+    with pytest.raises(ValueError, match=r"`metric` of LabelSpace\.distances must be one of"):
+        kendall(nested(2, 2), D, metric="manhattan")
+
+
+CIFAR = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
+
+
+def test_wordnet_agrees_with_itself():
+    space = wordnet(CIFAR)
+    result = kendall(space, space, permutations=9)
+    assert result.tau == pytest.approx(1, abs=1e-12)
+    assert_close(result.per_class, torch.ones(10, dtype=torch.float64), atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("size", [2, 3, 5])
+@pytest.mark.parametrize("rest", [0.0, 0.05])
+def test_blocks_of_learned_mass_agree_with_their_groups(size, rest):
+    # what LLS learns where classes are confused inside their groups only: most mass there, a little everywhere
+    taxonomy = nested(3, size)
+    inside = torch.block_diag(*[torch.ones(size, size)] * 3) + rest
+    learned = LabelSpace(taxonomy.names, inside / inside.sum(dim=1, keepdim=True), "relations")
+    assert kendall(learned, taxonomy, permutations=9).tau == pytest.approx(1, abs=1e-12)
+    built = groups({str(b): taxonomy.names[b * size : (b + 1) * size] for b in range(3)})
+    assert kendall(built, taxonomy, permutations=9).tau == pytest.approx(1, abs=1e-12)
+
+
+def test_vectors_are_compared_by_euclidean_distance_unless_they_state_otherwise():
+    reference = nested(2, 3)
+    points = torch.randn(6, 4, generator=torch.Generator().manual_seed(3))
+    for source, options, name in [
+        ({}, {}, "euclidean"),
+        ({"metric": "cosine"}, {}, "cosine"),
+        ({"metric": "cosine"}, {"metric": "euclidean"}, "euclidean"),
+    ]:
+        space = LabelSpace(reference.names, points, "vectors", source)
+        expected = scipys(cdist(points.double(), points.double(), name), reference.hops.numpy())
+        assert_close(kendall(space, reference, permutations=1, **options).per_class, expected)
+
+
+def test_a_reference_without_paths_is_read_by_its_distances():
+    # an order of five classes against |i − j|: the same ranks, ties included
+    gaps = (torch.arange(5)[:, None] - torch.arange(5)[None, :]).abs()
+    assert kendall(gaps, ordinal(5), permutations=1).tau == pytest.approx(1, abs=1e-12)
+    assert kendall(ordinal(5), gaps, permutations=1).tau == pytest.approx(1, abs=1e-12)

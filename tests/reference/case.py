@@ -5,7 +5,8 @@ A reference is a module ``tests/reference/<registry name>.py`` with
 * ``loss(case, frozen) -> float``: the mean loss from the equations, in float64, slow and obvious. Whatever the method
   keeps gradients from (``sg(·)``) is computed from ``frozen``, a second copy that the harness does not vary when it
   differentiates by finite differences;
-* ``after(case) -> dict``, running methods only: the buffers after one training batch and ``end_epoch()``.
+* ``after(case) -> dict``, running methods only: the buffers after one training batch and ``end_epoch()``;
+* ``target(case) -> Array``, where there is one target per class: the T of ``target_matrix()``, from what it holds now.
 """
 
 from dataclasses import dataclass, field, replace

@@ -40,3 +40,8 @@ def loss(case: Case, frozen: Case) -> float:
 
 def after(case: Case) -> dict[str, Array]:
     return {"position": case.state["position"] + len(case.y)}
+
+
+def target(case: Case) -> Array:
+    rate, count = case.state["rate"], case.y.shape[1]
+    return (1 - rate) * np.eye(count) + rate / count

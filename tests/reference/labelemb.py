@@ -37,3 +37,9 @@ def loss(case: Case, frozen: Case) -> float:
     total = (case.y.sum(1) > 0).sum() if case.attributes["hinge_total"] else 1
     value += total * weighted_mean(hinge, case.weight)
     return value + weighted_mean(cross_entropy(learnt, np.log(soft)), right)
+
+
+def target(case: Case) -> Array:
+    # of the first head, which predicts: half the class, half its embedding
+    soft = case.state["fixed"] if case.attributes["pretrained"] else softmax(embedding(case))
+    return np.asarray((np.eye(case.y.shape[1]) + soft) / 2)

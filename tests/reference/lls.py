@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from reference.case import Case, log_softmax, softmax, weighted_mean
+from reference.case import Array, Case, log_softmax, softmax, weighted_mean
 
 
 def loss(case: Case, frozen: Case) -> float:
@@ -20,3 +20,8 @@ def loss(case: Case, frozen: Case) -> float:
     }
     values = sum(entropies[term] for term in case.attributes["loss_terms"])
     return (0.5 if case.attributes["halve"] else 1.0) * weighted_mean(np.asarray(values), case.weight)
+
+
+def target(case: Case) -> Array:
+    alpha = case.state["smoothing"]
+    return (1 - alpha) * np.eye(case.y.shape[1]) + alpha * softmax(case.state["label_logits"])

@@ -62,3 +62,7 @@ def penalty(case: Case) -> float:
 def loss(case: Case, frozen: Case) -> float:
     value = weighted_mean(cross_entropy(case.y @ matrix(case), log_softmax(case.output)), case.weight)
     return value + penalty(case)
+
+
+def target(case: Case) -> Array:
+    return matrix(case)

@@ -27,3 +27,9 @@ def after(case: Case) -> dict[str, Array]:
     frozen = case.state["label_matrix"].max(axis=1) >= case.state["freeze"]
     matrix[frozen] = case.state["label_matrix"][frozen]
     return {"label_matrix": matrix}
+
+
+def target(case: Case) -> Array:
+    own, spread = (1, 1) if case.attributes["both"] else (1 - case.state["smoothing"], case.state["smoothing"])
+    mixed = own * np.eye(case.y.shape[1]) + spread * case.state["label_matrix"]
+    return np.asarray(mixed / mixed.sum(axis=1, keepdims=True))

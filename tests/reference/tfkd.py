@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from reference.case import Case, cross_entropy, log_softmax, softmax, weighted_mean
+from reference.case import Array, Case, cross_entropy, log_softmax, softmax, weighted_mean
 
 
 def loss(case: Case, frozen: Case) -> float:
@@ -18,3 +18,12 @@ def loss(case: Case, frozen: Case) -> float:
     parts = teacher * (log_teacher - log_p)
     divergence = parts.mean(axis=1) if case.attributes["average"] == "classes" else parts.sum(axis=1)
     return weighted_mean((1 - alpha) * cross_entropy(case.y, log_p) + alpha * factor * divergence, case.weight)
+
+
+def target(case: Case) -> Array:
+    alpha, confidence, count = case.state["strength"], case.state["confidence"], case.y.shape[1]
+    virtual = np.full((count, count), (1 - confidence) / (count - 1))
+    np.fill_diagonal(virtual, confidence)
+    share = alpha * case.state["multiplier"] / (count if case.attributes["average"] == "classes" else 1)
+    mixed = (1 - alpha) * np.eye(count) + share * softmax(virtual / case.state["temperature"])
+    return np.asarray(mixed / mixed.sum(axis=1, keepdims=True))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from reference.case import Case, cross_entropy, log_softmax, weighted_mean
+from reference.case import Array, Case, cross_entropy, log_softmax, weighted_mean
 
 
 def loss(case: Case, frozen: Case) -> float:
@@ -10,3 +10,8 @@ def loss(case: Case, frozen: Case) -> float:
     epsilon = case.state["smoothing"]
     matrix = (1 - epsilon) * np.eye(count) + epsilon / count
     return weighted_mean(cross_entropy(case.y @ matrix, log_softmax(case.output)), case.weight)
+
+
+def target(case: Case) -> Array:
+    epsilon, count = case.state["smoothing"], case.y.shape[1]
+    return (1 - epsilon) * np.eye(count) + epsilon / count

@@ -6,7 +6,7 @@ from scipy.cluster.hierarchy import dendrogram, leaves_list, linkage, optimal_le
 from scipy.spatial.distance import squareform
 
 import labelspace
-from labelspace.report.layouts import GROUPS, Layout, closeness_distances, fold, layout_of
+from labelspace.report.layouts import GROUPS, Layout, fold, layout_of
 from labelspace.space import LabelSpace
 
 
@@ -45,7 +45,7 @@ def test_branches_are_those_that_scipy_draws() -> None:
 
 def test_ordered_classes_keep_their_order() -> None:
     space = labelspace.ordinal(12)
-    assert layout_of(closeness_distances(space)).order == tuple(range(12))
+    assert layout_of(space.distances()).order == tuple(range(12))
 
 
 def test_relatives_are_neighbours_whatever_the_kind() -> None:
@@ -54,7 +54,7 @@ def test_relatives_are_neighbours_whatever_the_kind() -> None:
     cost = LabelSpace(names, [[0, 9, 1, 9], [9, 0, 9, 1], [1, 9, 0, 9], [9, 1, 9, 0]], "cost")
     vectors = LabelSpace(names, [[1, 0.1], [0, 1], [1, 0], [0.1, 1]], "vectors")
     for space in (relations, cost, vectors):
-        order = layout_of(closeness_distances(space)).order
+        order = layout_of(space.distances()).order
         assert {frozenset(order[:2]), frozenset(order[2:])} == {frozenset({0, 2}), frozenset({1, 3})}
 
 

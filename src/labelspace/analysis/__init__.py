@@ -2,11 +2,13 @@
 
 from labelspace.analysis.centers import center_distances, target_distances
 from labelspace.analysis.hierarchy import Tree, tree
+from labelspace.analysis.layers import layer_features, layer_names
 from labelspace.analysis.naa import naa_distances
 from labelspace.analysis.pairing import Agreement, agreement
 from labelspace.analysis.project import projection
 from labelspace.analysis.ranks import RankCorrelation, kendall
 from labelspace.analysis.relatives import neighbours, row_entropy
+from labelspace.analysis.vectors import class_means, spectral_vectors
 
 __all__ = [
     "Agreement",
@@ -14,11 +16,15 @@ __all__ = [
     "Tree",
     "agreement",
     "center_distances",
+    "class_means",
     "kendall",
+    "layer_features",
+    "layer_names",
     "naa_distances",
     "neighbours",
     "projection",
     "row_entropy",
+    "spectral_vectors",
     "target_distances",
     "tree",
 ]

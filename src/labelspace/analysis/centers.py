@@ -6,43 +6,64 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from labelspace import _checks, _inputs
+from labelspace import _checks, _inputs, _nearness
 from labelspace._inputs import Numbers
 from labelspace.analysis.naa import labelled
+from labelspace.criteria.base import Criterion
 from labelspace.space import LabelSpace
 
-ROUNDING = 1e-13  # a distance below this is that of a point to itself: divided by such others it would look like one
 
-
-def target_distances(targets: LabelSpace | Numbers, smoothing: float | None = None) -> Float[Tensor, "k k"]:
-    """Return ``1 − cos²`` between the rows of a label matrix: what the class distances of a network are held against.
+def target_distances(targets: Criterion | LabelSpace | Numbers, smoothing: float | None = None) -> Float[Tensor, "k k"]:
+    """Return ``1 − cos²`` between the rows of the targets: what the class distances of a network are held against.
 
     Args:
-        targets: a label matrix T, or a label space.
-        smoothing: σ, for a label space: its rows are then those the loss sees, ``T = (1−σ)·I + σ·relations``. Without
-            it the rows of the space's own matrix are compared. (Mind that in relations two classes that are each
-            other's only relatives have nothing in common: the diagonal is 0.)
+        targets: the criterion that trained the network, whose ``target_matrix()`` is what the loss saw; or a label
+            matrix T; or a label space.
+        smoothing: σ, for a label space of relations or costs: its rows are then ``T = (1−σ)·I + σ·relations``. There it
+            must be given: two classes that are each other's only relatives have nothing in common in the relations
+            themselves, whose diagonal is 0.
 
     Shape:
         ``(K, D)`` to ``(K, K)``, symmetric, in [0, 1], zero on the diagonal.
 
     Example:
-        >>> from labelspace import groups
+        >>> from labelspace import SemanticSmoothing, groups
         >>> space = groups([["cat", "dog"], ["car", "bus"]])
         >>> target_distances(space, smoothing=0.5)[0]  # cat and dog are both (½, ½, 0, 0)
+        tensor([0., 0., 1., 1.])
+        >>> target_distances(SemanticSmoothing(space, smoothing=0.5))[0]
         tensor([0., 0., 1., 1.])
 
     Reference:
         Equation (7) of the paper on semantic target smoothing, for the targets themselves.
     """
     if isinstance(targets, LabelSpace):
-        rows = targets.matrix if smoothing is None else targets.targets(smoothing)
+        rows = _smoothed(targets, smoothing)
     elif smoothing is not None:
         remedy = "Give the label space, or mix the matrix yourself."
         raise _checks.fail("target_distances", "smoothing", "left out for a matrix", smoothing, remedy)
+    elif isinstance(targets, Criterion):
+        rows = _seen(targets)
     else:
         rows = _inputs.matrix("target_distances", "targets", targets)
-    return row_distances(rows.double(), "cos2").float()
+    return _nearness.row_distances(rows.double(), "cos2").float()
+
+
+def _smoothed(space: LabelSpace, smoothing: float | None) -> Tensor:
+    if smoothing is not None:
+        return space.targets(smoothing)
+    if space.kind != "vectors":
+        remedy = "Networks are held against the targets that the loss saw, not against the relations alone."
+        raise _checks.fail("target_distances", "smoothing", f"given for a space of {space.kind}", None, remedy)
+    return space.matrix
+
+
+def _seen(criterion: Criterion) -> Tensor:
+    matrix = criterion.target_matrix()
+    if matrix is None:
+        expected, got = "a criterion with one target per class", f"{type(criterion).__name__}, which has none"
+        raise _checks.fail("target_distances", "targets", expected, got)
+    return matrix
 
 
 def center_distances(
@@ -77,7 +98,7 @@ def center_distances(
     present = _inputs.warn_absent("center_distances", indices, number, "all their distances are NaN")
     counts = torch.bincount(indices, minlength=number)
     centres = rows.new_zeros(number, rows.shape[1]).index_add_(0, indices, rows) / counts.clamp_min(1)[:, None]
-    distances = row_distances(centres[present], "cosine")
+    distances = _nearness.row_distances(centres[present], "cosine")
     if normalise:
         total = distances.sum(dim=1, keepdim=True)
         distances = distances / torch.where(total > 0, total, 1)
@@ -85,16 +106,3 @@ def center_distances(
     places = present.nonzero().flatten()
     result[places[:, None], places[None, :]] = distances.float()
     return result
-
-
-def row_distances(rows: Float[Tensor, "k d"], metric: str) -> Float[Tensor, "k k"]:
-    """Return what ``LabelSpace.distances`` returns, in float64: class centres can lie close together."""
-    if metric == "euclidean":
-        distances = torch.cdist(rows, rows, compute_mode="donot_use_mm_for_euclid_dist")
-    else:
-        norms = rows.norm(dim=1, keepdim=True)
-        unit = rows / torch.where(norms > 0, norms, 1)  # a zero row has no direction: its cosine is 0
-        cosines = (unit @ unit.T).clamp(-1, 1)
-        distances = 1 - (cosines if metric == "cosine" else cosines.square())
-    distances = ((distances + distances.T) / 2).fill_diagonal_(0)
-    return torch.where(distances < ROUNDING, 0, distances)

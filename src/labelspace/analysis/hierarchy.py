@@ -10,6 +10,7 @@ from torch import Tensor
 
 from labelspace import _checks, _inputs
 from labelspace._inputs import Numbers
+from labelspace.space import LabelSpace
 
 METHODS = ("average", "complete", "single", "weighted", "centroid", "median", "ward")
 
@@ -37,13 +38,13 @@ class Tree:
         return nodes[-1]
 
 
-def tree(distances: Numbers, names: int | Sequence[str] | None = None, method: str = "average") -> Tree:
+def tree(distances: LabelSpace | Numbers, names: int | Sequence[str] | None = None, method: str = "average") -> Tree:
     """Return the agglomerative tree of a distance matrix: the two closest clusters are merged until one is left.
 
     Args:
         distances: symmetric, zero on the diagonal, such as those of ``naa_distances``. Rounding, up to a millionth of
-            the largest, is forgiven.
-        names: class names; numbers if left out.
+            the largest, is forgiven. Of a label space those of ``LabelSpace.distances()``.
+        names: class names; by default those of the label space, else numbers.
         method: what the distance of two clusters is; ``"average"`` is the mean over pairs of classes.
 
     Shape:
@@ -57,6 +58,9 @@ def tree(distances: Numbers, names: int | Sequence[str] | None = None, method: s
         tensor([1., 5.], dtype=torch.float64)
         >>> built.order
         (2, 0, 1)
+        >>> from labelspace import ordinal
+        >>> tree(ordinal(["low", "mid", "high"])).names
+        ('low', 'mid', 'high')
 
     Reference:
         The agglomerative step of neurodynamical analysis; average linkage as in learning with adaptive labels.
@@ -65,6 +69,9 @@ def tree(distances: Numbers, names: int | Sequence[str] | None = None, method: s
     from scipy.spatial.distance import squareform
 
     _checks.choice("tree", "method", method, METHODS)
+    if isinstance(distances, LabelSpace):
+        names = distances.names if names is None else names
+        distances = distances.distances()
     matrix = symmetric("tree", distances)
     if len(matrix) < 2:
         raise _checks.fail("tree", "distances", "between at least 2 classes", f"shape {tuple(matrix.shape)}")

@@ -10,11 +10,9 @@ from torch import Tensor
 
 from labelspace import _checks, _inputs
 from labelspace._inputs import Numbers
-from labelspace.analysis.centers import row_distances
+from labelspace._nearness import METRICS, row_distances
 from labelspace.analysis.hierarchy import symmetric
 from labelspace.space import LabelSpace
-
-METRICS = ("cosine", "cos2", "euclidean", "precomputed")
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ def agreement(
     space_a: LabelSpace | Numbers,
     space_b: LabelSpace | Numbers,
     method: str = "rsa",
-    metric: str = "cosine",
+    metric: str | None = None,
     correlation: str = "spearman",
     permutations: int = 999,
     seed: int = 0,
@@ -49,11 +47,12 @@ def agreement(
     with zeros). The null permutes the classes of ``space_b``.
 
     Args:
-        space_a: a label space or the rows of one. Relations and costs are read as they are (the mean of both
-            directions; mass is nearness), rows by ``metric``.
+        space_a: a label space or the rows of one. Relations and costs are as far apart as ``LabelSpace.distances()``
+            says, from their entries; vectors and rows are compared by ``metric``.
         space_b: another; two label spaces are matched by name, whatever their order.
         method: ``"rsa"`` or ``"procrustes"``.
-        metric: of rows: ``"cosine"``, ``"cos2"``, ``"euclidean"``; ``"precomputed"`` if matrices are distances.
+        metric: of vectors and rows: ``"cosine"``, ``"cos2"``, ``"euclidean"``; ``"precomputed"`` if matrices are
+            distances. By default what a space of vectors states, else ``"cosine"``.
         correlation: ``"spearman"`` (of ranks) or ``"pearson"``.
         permutations: of the null; at least 1.
         seed: of the permutations.
@@ -69,7 +68,8 @@ def agreement(
         (1.0, True)
     """
     _checks.choice("agreement", "method", method, ["rsa", "procrustes"])
-    _checks.choice("agreement", "metric", metric, METRICS)
+    if metric is not None:
+        _checks.choice("agreement", "metric", metric, [*METRICS, "precomputed"])
     _checks.choice("agreement", "correlation", correlation, ["spearman", "pearson"])
     draws = _checks.whole("agreement", "permutations", permutations, low=1)
     generator = np.random.default_rng(_inputs.seed("agreement", seed))
@@ -100,15 +100,13 @@ def _matched(first: LabelSpace | Numbers, second: LabelSpace | Numbers) -> Label
     return second if first.names == second.names else second.subset(first.names)
 
 
-def _dissimilarity(argument: str, space: LabelSpace | Numbers, metric: str) -> Float[Tensor, "k k"]:
+def _dissimilarity(argument: str, space: LabelSpace | Numbers, metric: str | None) -> Float[Tensor, "k k"]:
     if isinstance(space, LabelSpace):
-        if space.kind == "vectors":
-            return row_distances(space.matrix.double(), "cosine" if metric == "precomputed" else metric)
-        table = space.matrix.double() if space.kind == "cost" else 1 - space.matrix.double()
-        return ((table + table.T) / 2).fill_diagonal_(0)
+        between_rows = space.kind == "vectors" and metric != "precomputed"
+        return space.distances(metric if between_rows else None).double()
     if metric == "precomputed":
         return symmetric("agreement", space, argument)
-    return row_distances(_inputs.matrix("agreement", argument, space), metric)
+    return row_distances(_inputs.matrix("agreement", argument, space), metric or "cosine")
 
 
 def _rows(argument: str, space: LabelSpace | Numbers) -> Float[Tensor, "k d"]:

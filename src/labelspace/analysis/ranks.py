@@ -57,6 +57,8 @@ def kendall(
     permutations: int = 999,
     seed: int = 0,
     level: float = 0.95,
+    *,
+    metric: str | None = None,
 ) -> RankCorrelation:
     """Return how well distances rank, for each class, the other classes by their place in a taxonomy.
 
@@ -67,13 +69,18 @@ def kendall(
     differ more than it promises coverage. Time grows with ``K³·permutations``: 4 s for 200 classes and 999.
 
     Args:
-        distances: between classes, row by row (they need not be symmetric); of a label space the Euclidean ones. A
-            class whose distances are all NaN, as of one without samples, is left out and named in ``note``.
-        reference_hops: path lengths between the classes, or a label space that has them (tree, WordNet). Below 0
-            means no path, farther than any; a class without any path is left out and named in ``note``.
+        distances: between classes, row by row (they need not be symmetric); of a label space ``space.distances()``,
+            vectors being compared by Euclidean distance unless the space states another metric. A class whose
+            distances are all NaN, as of one without samples, is left out and named in ``note``. Similarities learned
+            by label embedding and the outputs of retrospection become vectors with ``spectral_vectors`` and
+            ``class_means`` first, as the paper has it.
+        reference_hops: path lengths between the classes, or a label space: its path lengths (tree, WordNet), else its
+            distances. Below 0 means no path, farther than any; a class without any path is left out and named in
+            ``note``.
         permutations: of the null; at least 1.
         seed: of the permutations.
         level: of the interval over classes and of the null's.
+        metric: compare the rows of ``distances``, a label space, by ``"euclidean"``, ``"cosine"`` or ``"cos2"``.
 
     Shape:
         both ``(K, K)``, K ≥ 3; diagonals are not read.
@@ -92,7 +99,7 @@ def kendall(
     share = _checks.number("kendall", "level", level, low=0, high=1, open_low=True, open_high=True)
     _same_order(distances, reference_hops)
     reference, linked = _reference(reference_hops)
-    tested, measured = _tested(distances, len(reference))
+    tested, measured = _tested(_measured(distances, metric), len(reference))
     kept = _both(linked, measured)
     generator = np.random.default_rng(_inputs.seed("kendall", seed))
     orders = np.stack([np.arange(len(kept)), *(generator.permutation(len(kept)) for _ in range(permutations))])
@@ -121,10 +128,7 @@ def _same_order(distances: LabelSpace | Numbers, reference: LabelSpace | Numbers
 def _reference(reference: LabelSpace | Numbers) -> tuple[Float[Tensor, "k k"], Bool[Tensor, " k"]]:
     """Return the reference with "no path" as farther than any, and whether a class has a path at all."""
     if isinstance(reference, LabelSpace):
-        if reference.hops is None:
-            remedy = "Build one with labelspace.tree() or labelspace.wordnet()."
-            raise _checks.fail("kendall", "reference_hops", "a space with path lengths", repr(reference), remedy)
-        reference = reference.hops
+        reference = _measured(reference, None) if reference.hops is None else reference.hops
     given = _without_diagonal("reference_hops", reference)
     hops = _checks.matrix("kendall", "reference_hops", given, square=True).fill_diagonal_(-1)
     linked = (hops >= 0).any(dim=1)
@@ -134,10 +138,19 @@ def _reference(reference: LabelSpace | Numbers) -> tuple[Float[Tensor, "k k"], B
     return torch.where(hops < 0, hops.max() + 1, hops), linked
 
 
-def _tested(distances: LabelSpace | Numbers, classes: int) -> tuple[Float[Tensor, "k k"], Bool[Tensor, " k"]]:
-    """Return the distances, and whether a class has any that are not NaN, to others or from them."""
+def _measured(distances: LabelSpace | Numbers, metric: str | None) -> Numbers:
     if isinstance(distances, LabelSpace):
-        distances = distances.distances("euclidean")
+        # the paper compares learned labels by Euclidean distance
+        stated = distances.source.get("metric", "euclidean") if distances.kind == "vectors" else None
+        return distances.distances(stated if metric is None else metric)
+    if metric is not None:
+        remedy = "Give a LabelSpace of them, or distances without a metric."
+        raise _checks.fail("kendall", "metric", "left out unless `distances` is a label space", repr(metric), remedy)
+    return distances
+
+
+def _tested(distances: Numbers, classes: int) -> tuple[Float[Tensor, "k k"], Bool[Tensor, " k"]]:
+    """Return the distances, and whether a class has any that are not NaN, to others or from them."""
     given = _without_diagonal("distances", distances)
     measured = torch.ones(classes, dtype=torch.bool)
     if given.ndim == 2 and given.shape[0] == given.shape[1]:

@@ -6,18 +6,20 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from labelspace import _checks, _inputs
+from labelspace import _checks, _inputs, _nearness
 from labelspace._inputs import Numbers
 from labelspace.space import LabelSpace
 
+PART = 2**24  # pairs looked at together
 
-def neighbours(
-    space: LabelSpace | Numbers, names: int | Sequence[str] | None = None, k: int = 5
-) -> dict[str, list[tuple[str, float]]]:
+Found = dict[str, list[tuple[str, float]]]
+
+
+def neighbours(space: LabelSpace | Numbers, names: int | Sequence[str] | None = None, k: int = 5) -> Found:
     """Return for every class its ``k`` most similar others, nearest first.
 
-    The number beside a name is that of ``LabelSpace.nearest`` (mass of relations, cosine of vectors, minus the cost),
-    or the distance where distances are given. The first of equals comes first.
+    Order and number are those of ``LabelSpace.nearest`` (mass of relations, minus the cost, cosine of vectors or minus
+    their Euclidean distance), or the distance where distances are given. The first of equals comes first.
 
     Args:
         space: a label space, or ``(K, K)`` distances; NaN (a class without samples) is farther than any.
@@ -33,17 +35,29 @@ def neighbours(
     """
     _checks.whole("neighbours", "k", k, low=1)
     if isinstance(space, LabelSpace):
-        classes, weights, sign = space.names, _similarity(space), 1.0
-        if names is not None and _inputs.class_names("neighbours", "names", names) != classes:
+        if names is not None and _inputs.class_names("neighbours", "names", names) != space.names:
             raise _checks.fail("neighbours", "names", "those of the label space, or left out", repr(names))
-    else:
-        classes, weights, sign = *_named(space, names), -1.0
+        return _of_space(space, k)
+    classes, weights = _named(space, names)
     nearest = weights.nan_to_num(nan=-torch.inf).fill_diagonal_(-torch.inf)
     order = torch.argsort(nearest, dim=1, descending=True, stable=True)
-    found: dict[str, list[tuple[str, float]]] = {}
-    for row, name in enumerate(classes):
-        others = [place for place in order[row].tolist() if place != row][:k]
-        found[name] = [(classes[place], sign * float(weights[row, place])) for place in others]
+    return _listed(classes, range(len(classes)), order, -weights, k)
+
+
+def _of_space(space: LabelSpace, k: int) -> Found:
+    found: Found = {}
+    # some rows at a time: vectors of many classes have no K×K table
+    for rows in torch.split(torch.arange(len(space)), max(1, PART // len(space))):
+        order, weights = _nearness.ordered(space.matrix, space.kind, space.metric, space.hops, rows)
+        found |= _listed(space.names, rows.tolist(), order, weights, k)
+    return found
+
+
+def _listed(classes: Sequence[str], rows: Sequence[int], order: Tensor, numbers: Tensor, k: int) -> Found:
+    found: Found = {}
+    for row, places, values in zip(rows, order, numbers, strict=True):
+        others = [place for place in places[: k + 1].tolist() if place != row][:k]
+        found[classes[row]] = [(classes[place], float(values[place])) for place in others]
     return found
 
 
@@ -64,13 +78,6 @@ def row_entropy(matrix: LabelSpace | Numbers) -> Float[Tensor, " k"]:
     rows = _inputs.probabilities("row_entropy", "matrix", given, "Divide each row by its sum.")
     entropies: Tensor = torch.special.entr(rows).sum(dim=1)
     return entropies
-
-
-def _similarity(space: LabelSpace) -> Float[Tensor, "k k"]:
-    if space.kind != "vectors":
-        return -space.matrix if space.kind == "cost" else space.matrix.clone()
-    rows = torch.nn.functional.normalize(space.matrix.double(), dim=1)
-    return rows @ rows.T
 
 
 def _named(distances: Numbers, names: int | Sequence[str] | None) -> tuple[tuple[str, ...], Float[Tensor, "k k"]]:

@@ -51,11 +51,11 @@ def _label(number: str, name: str, width: int) -> str:
 
 
 def _values(space: LabelSpace) -> Tensor:
-    """Return what is shown, from 0 to 1 over the pairs of different classes."""
+    """Return what is shown, from 0 to 1 over the pairs of different classes: entries, or how near vectors are."""
     table = space.matrix.double()
-    if space.kind == "vectors":
-        unit = torch.nn.functional.normalize(table, dim=1)
-        table = unit @ unit.T
+    if space.metric is not None:
+        between = space.distances().double()
+        table = -between if space.metric == "euclidean" else 1 - between
     others = table[~torch.eye(len(table), dtype=torch.bool)]
     if not len(others):
         return table

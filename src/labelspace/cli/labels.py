@@ -1,6 +1,7 @@
 """``labelspace labels``: build label spaces and prices, look at them, compare them, and get files to fill in."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,7 +28,8 @@ from labelspace.sources.prices import cost_words
 from labelspace.space import LabelSpace
 
 MOST_SQUARES = 20
-NUMBERS = {"relations": "mass", "vectors": "cosine", "cost": "cost"}
+# what the number beside a class is; vectors are compared by their metric
+NUMBERS = {"relations": "mass", "cosine": "cosine", "cos2": "squared cosine", "euclidean": "distance", "cost": "cost"}
 
 app = typer.Typer(
     name="labels", help="Build, show, compare and cut label spaces; files to fill in.", no_args_is_help=True
@@ -103,15 +105,13 @@ def show(
     shown = _read(spec, known_classes(classes, data, options), cost, space)
     chosen = shown.names if class_name is None else (shown.names[shown.index(class_name)],)
     priced = shown.kind == "cost"
-    found = neighbours(shown, k=k)
-    # `neighbours` gives minus the price, so that larger is nearer; people know prices as they are
-    nearest = {name: [(other, abs(value) if priced else value) for other, value in found[name]] for name in chosen}
+    number = NUMBERS[shown.metric or shown.kind]
+    nearest = _cheapest(shown, chosen, k) if priced else _nearest(shown, chosen, k)
     if as_json:
-        number = NUMBERS[shown.kind]
         near = {name: [{"class": other, number: value} for other, value in nearest[name]] for name in chosen}
         _print_json({**_summary(shown), "source": dict(shown.source), "nearest": near})
         return
-    _print(*_title(shown), "", "cheapest mistakes" if priced else f"nearest classes ({NUMBERS[shown.kind]})")
+    _print(*_title(shown), "", "cheapest mistakes" if priced else f"nearest classes ({number})")
     width = max(len(shortened(name)) for name in chosen)
     for name in chosen:
         others = "  ".join(f"{shortened(other)} ({value:.3g})" for other, value in nearest[name])
@@ -196,6 +196,24 @@ def template(
         raise _checks.fail(OWNER, "template", "--cost or --space", "both" if cost else "neither")
     names = load(data, reader_options(label=label, data_option=data_option, data_dir=data_dir)).names
     typer.echo(cost_template(names, long) if cost else space_template(names), nl=False)
+
+
+def _nearest(space: LabelSpace, chosen: Sequence[str], k: int) -> dict[str, list[tuple[str, float]]]:
+    found = neighbours(space, k=k) if len(chosen) > 1 else {name: space.nearest(name, k) for name in chosen}
+    # larger is nearer, so that a distance comes with a minus; people know distances without
+    plain = space.metric == "euclidean"
+    return {name: [(other, abs(value) if plain else value) for other, value in found[name]] for name in chosen}
+
+
+def _cheapest(space: LabelSpace, chosen: Sequence[str], k: int) -> dict[str, list[tuple[str, float]]]:
+    """Return the cheapest mistakes for each true class: prices may differ by direction, which distances do not."""
+    _checks.whole(OWNER, "k", k, low=1)
+    found = {}
+    for name in chosen:
+        row = space.index(name)
+        order = [place for place in space.matrix[row].argsort(stable=True).tolist() if place != row]
+        found[name] = [(space.names[place], float(space.matrix[row, place])) for place in order[:k]]
+    return found
 
 
 def _read(spec: str, known: Known, cost: bool = False, beside: str | None = None) -> LabelSpace:

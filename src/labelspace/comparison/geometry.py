@@ -30,7 +30,9 @@ def write_geometry(folder: Path, trained: Sequence[Trained], rows: Sequence[Row]
         if not bool(torch.isfinite(features).all()):
             continue
         found[f"naa/{label}"] = analysis.naa_distances(features, y, dataset.names).float()
-        found[f"target/{label}"] = _targets(run, each).float()
+        target = _targets(run)
+        if target is not None:
+            found[f"target/{label}"] = target.float()
         if row.winner or row.role == "reference":
             found[f"projection/{label}"] = _picture(features)
     content = save({name: value.contiguous() for name, value in found.items()})
@@ -51,12 +53,15 @@ def _features(run: Run, dataset: Dataset, chosen: Tensor) -> Tensor:
     return torch.cat(parts).flatten(1)
 
 
-def _targets(run: Run, each: Trained) -> Tensor:
-    """Return distances between the labels that the loss saw, or that were learned."""
-    smoothing = each.options.get("smoothing")
-    if run.space.kind == "relations" and smoothing is not None and each.entry.space is not None:
-        return analysis.target_distances(run.space, smoothing)
-    return analysis.target_distances(run.space.matrix)
+def _targets(run: Run) -> Tensor | None:
+    """Return distances between the targets that the loss saw, at the strength it had; None where there are none.
+
+    Vectors are compared as the method compares them, targets of a softmax as the features are, by ``1 − cos²``.
+    """
+    if run.space.metric is not None:
+        return run.space.distances()
+    targets = run.learner().criterion.target_matrix()
+    return None if targets is None else analysis.target_distances(targets)
 
 
 def _picture(features: Tensor) -> Tensor:

@@ -134,6 +134,15 @@ class Criterion(nn.Module, ABC):
     def example(cls) -> Example:
         """Return a small ready instance and inputs for it."""
 
+    def target_matrix(self) -> Tensor | None:
+        """Return T as the loss sees it now, with the method's own strength: what a network is held against.
+
+        Row k is the target of class k, in float64 on the CPU: ``(K, K)`` and scaled to sum to 1 where terms weigh
+        another total (that moves no minimum), or the vectors of a method that embeds labels. None where there is no
+        such matrix: targets that differ from sample to sample, or too many classes to write them all down.
+        """
+        return None
+
     def observe(self, output: Tensor, y: Tensor) -> dict[str, Tensor]:
         """Return this batch's statistics by name; pure. Running methods only."""
         raise NotImplementedError
@@ -203,6 +212,11 @@ class Criterion(nn.Module, ABC):
         return [parameter for name, parameter in self.named_parameters() if name in self.label_parameters]
 
     # ------------------------------------------------------------------ for methods
+
+    def smoothed_identity(self, strength: Tensor | float, spread: Tensor) -> Tensor:
+        """Return ``(1−σ)·I + σ·spread`` in float64 on the CPU, for ``target_matrix``."""
+        share = torch.as_tensor(strength, dtype=torch.float64).detach().cpu()
+        return (1 - share) * torch.eye(len(self.names), dtype=torch.float64) + share * spread.detach().cpu().double()
 
     def option(self, name: str, value: float, **interval: Any) -> None:
         """Register a float option as a 0-dim float64 tensor under its own name, so that vmap can run many values."""

@@ -116,6 +116,11 @@ class DisturbLabel(Criterion):
         matrix = torch.full((count, count), 1 / count, dtype=torch.float64)
         return LabelSpace(self.names, matrix, "relations", {"builder": "disturb", "rate": float(self.rate)})
 
+    def target_matrix(self) -> Tensor:
+        """Return ``(1−α)·I + α/K``, the mean of the labels that are drawn."""
+        count = len(self.names)
+        return self.smoothed_identity(self.rate, torch.full((count, count), 1 / count, dtype=torch.float64))
+
     @classmethod
     def example(cls) -> Example:
         """Return a criterion of four classes and eight samples, some of which are disturbed."""

@@ -201,6 +201,13 @@ class LabelEmbedding(Criterion):
             matrix = torch.softmax(self._logits(everyone).double(), dim=1).cpu()
         return LabelSpace(self.names, matrix, "relations", {"builder": "labelemb"})
 
+    def target_matrix(self) -> Tensor | None:
+        """Return ``(I + ê)/2``, ê the rows of softmax(E), which the first head learns; None for a compressed E."""
+        if self.rank is not None:
+            return None
+        soft = self.fixed if self.pretrained else torch.softmax(self.embedding.detach().double(), dim=1)
+        return self.smoothed_identity(0.5, soft)
+
     @classmethod
     def example(cls) -> Example:
         """Return a criterion of four classes and eight samples; the second head is right for some and sure of one."""

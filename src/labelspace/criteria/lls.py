@@ -166,6 +166,12 @@ class LearnableSmoothing(Criterion):
             matrix = torch.softmax(self._logits(everyone).double(), dim=1).cpu()
         return LabelSpace(self.names, matrix, "relations", {"builder": "lls", "smoothing": float(self.smoothing)})
 
+    def target_matrix(self) -> Tensor | None:
+        """Return ``(1−α)·I + α·softmax(Q)``; None for compressed forms, which have many classes."""
+        if self.rank is not None or self.top is not None:
+            return None
+        return self.smoothed_identity(self.smoothing, torch.softmax(self.label_logits.detach().double(), dim=1))
+
     @classmethod
     def example(cls) -> Example:
         """Return a criterion of four classes with labels away from their start, and six samples."""

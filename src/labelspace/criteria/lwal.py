@@ -238,9 +238,14 @@ class AdaptiveLabels(Criterion):
             )
 
     def label_space(self) -> LabelSpace:
-        """Return the labels that predict, as vectors."""
+        """Return the labels that predict, as vectors that are compared as they predict: by Euclidean distance."""
         matrix = self._test_matrix().detach().cpu()
-        return LabelSpace(self.names, matrix, "vectors", {"builder": "lwal", "steps": int(self.step)})
+        source = {"builder": "lwal", "steps": int(self.step), "metric": "euclidean"}
+        return LabelSpace(self.names, matrix, "vectors", source)
+
+    def target_matrix(self) -> Tensor:
+        """Return the labels that predict, ``(K, D)``."""
+        return self._test_matrix().detach().cpu().double()
 
     @classmethod
     def example(cls) -> Example:

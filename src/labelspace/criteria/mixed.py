@@ -115,7 +115,7 @@ class MixedCrossEntropy(Criterion):
         self.option("low_penalty", low_penalty, low=0)
         self.option("margin_penalty", margin_penalty, low=0)
         self.option("exponent", exponent, low=1)
-        self.source = space.relations().source
+        self.source, self.hops = space.relations().source, space.hops
         self.register_buffer("relations", space.relations().matrix.clone())
         if self.learn is not None:
             self._make_parameters(float(smoothing), float(margin))
@@ -222,11 +222,15 @@ class MixedCrossEntropy(Criterion):
             "of": dict(self.source),
         }
         if self.learn != "entry":
-            return LabelSpace(self.names, self.relations.cpu(), "relations", source)
+            return LabelSpace(self.names, self.relations.cpu(), "relations", source, self.hops)
         matrix = self._off_diagonal(self.matrix().detach().cpu().double()).clamp_min(0)
         total = matrix.sum(dim=1, keepdim=True)
         spread = torch.where(total > 0, matrix / torch.where(total > 0, total, 1), torch.eye(len(self.names)).double())
         return LabelSpace(self.names, spread, "relations", source)
+
+    def target_matrix(self) -> Tensor:
+        """Return T, with ε or the entries as they are now."""
+        return self.matrix().detach().cpu().double()
 
     @classmethod
     def example(cls) -> Example:

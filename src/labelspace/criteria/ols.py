@@ -125,6 +125,11 @@ class OnlineSmoothing(Criterion):
         matrix = kept_mass(self.label_matrix.detach().cpu().double())
         return LabelSpace(self.names, matrix, "relations", {"builder": "ols", "smoothing": float(self.smoothing)})
 
+    def target_matrix(self) -> Tensor:
+        """Return the target of both terms, ``(1−σ)·I + σ·S`` or ``I + S``, its rows divided by their sum."""
+        target = self.smoothed_identity(0.5 if self.both else self.smoothing, self.label_matrix)
+        return kept_mass(target)
+
     @classmethod
     def example(cls) -> Example:
         """Return a criterion of four classes and eight samples, most of them classified correctly."""

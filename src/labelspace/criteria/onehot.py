@@ -63,6 +63,10 @@ class OneHot(Criterion):
         """Return relations in which every class keeps its mass."""
         return LabelSpace(self.names, torch.eye(len(self.names)), "relations", {"builder": "onehot"})
 
+    def target_matrix(self) -> Tensor:
+        """Return the identity: labels are one-hot."""
+        return torch.eye(len(self.names), dtype=torch.float64)
+
     @classmethod
     def example(cls) -> Example:
         """Return a criterion of four classes and six samples."""

@@ -67,7 +67,7 @@ class SemanticSmoothing(Criterion):
             global_mean=global_mean,
         )
         self.option("smoothing", smoothing, low=0, high=1)
-        self.source = space.relations().source
+        self.source, self.hops = space.relations().source, space.hops
         self.register_buffer("relations", space.relations().matrix.clone())
 
     def terms(self, output: Tensor, y: Tensor) -> list[Term]:
@@ -77,7 +77,11 @@ class SemanticSmoothing(Criterion):
 
     def label_space(self) -> LabelSpace:
         """Return the relations it was built from."""
-        return LabelSpace(self.names, self.relations.cpu(), "relations", self.source)
+        return LabelSpace(self.names, self.relations.cpu(), "relations", self.source, self.hops)
+
+    def target_matrix(self) -> Tensor:
+        """Return ``(1−σ)·I + σ·A``."""
+        return self.smoothed_identity(self.smoothing, self.relations)
 
     @classmethod
     def example(cls) -> Example:

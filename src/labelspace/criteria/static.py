@@ -102,8 +102,13 @@ class StaticLabels(Criterion):
         return -divergences.euclidean(output, matrix)
 
     def label_space(self) -> LabelSpace:
-        """Return the rows it regresses to."""
-        return LabelSpace(self.names, self.label_matrix.cpu(), self.kind, self.source)
+        """Return the rows it regresses to; vectors are compared as they predict, by Euclidean distance or cosine."""
+        compared = {"metric": "cosine" if self.loss == "cosine" else "euclidean"} if self.kind == "vectors" else {}
+        return LabelSpace(self.names, self.label_matrix.cpu(), self.kind, {**self.source, **compared})
+
+    def target_matrix(self) -> Tensor:
+        """Return the rows it regresses to, ``(K, D)``."""
+        return self.label_matrix.cpu().double()
 
     @classmethod
     def example(cls) -> Example:

@@ -116,6 +116,13 @@ class VirtualTeacher(Criterion):
         source = {name: float(getattr(self, name)) for name in ("strength", "confidence", "temperature")}
         return LabelSpace(self.names, matrix.detach().cpu(), "relations", {"builder": "tfkd", **source})
 
+    def target_matrix(self) -> Tensor:
+        """Return ``(1−α)·I + α·m·v``, v the teacher's rows, divided by the sum of each row."""
+        own = torch.eye(len(self.names), dtype=torch.float64, device=self.strength.device)
+        share = self.strength * self.multiplier / (len(self.names) if self.average == "classes" else 1)
+        target = ((1 - self.strength) * own + share * self._teacher(own)).detach().cpu()
+        return target / target.sum(dim=1, keepdim=True)
+
     @classmethod
     def example(cls) -> Example:
         """Return a criterion of four classes and six samples, with a teacher that is far from uniform."""

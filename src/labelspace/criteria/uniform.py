@@ -82,6 +82,11 @@ class UniformSmoothing(Criterion):
         matrix = torch.full((count, count), 1 / count, dtype=torch.float64)
         return LabelSpace(self.names, matrix, "relations", {"builder": "uniform", "smoothing": float(self.smoothing)})
 
+    def target_matrix(self) -> Tensor:
+        """Return ``(1−ε)·I + ε/K``."""
+        count = len(self.names)
+        return self.smoothed_identity(self.smoothing, torch.full((count, count), 1 / count, dtype=torch.float64))
+
     @classmethod
     def example(cls) -> Example:
         """Return a criterion of four classes and six samples."""

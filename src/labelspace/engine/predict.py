@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from labelspace import _checks, models
+from labelspace.analysis.layers import activations, layer_names
 from labelspace.data.normalise import Normalise
 from labelspace.engine import evaluate, features
 from labelspace.engine.inputs import Inputs
@@ -30,22 +31,26 @@ def scorer(run: "Run") -> Scorer:
     Args:
         run: a finished run; its model is built once.
     """
-    learner, normalise = run.learner(), Normalise.stored(run.preprocessing)
+    return _prepared(run, run.learner())
+
+
+def _prepared(run: "Run", function: Scorer) -> Scorer:
+    """Return a function of samples that are first brought into the form the run's model takes."""
+    normalise = Normalise.stored(run.preprocessing)
     dtype = torch.float64 if run.config.precision == "float64" else torch.float32
     frozen = None if run.config.backbone is None else models.backbone(run.config.backbone)
 
     @torch.no_grad()
-    def scores(samples: Any) -> Tensor:
-        batch = normalise(samples if frozen is None else features_of(frozen, samples))
+    def prepared(samples: Any) -> Tensor:
+        batch = normalise(samples if frozen is None else backbone_features(frozen, samples))
         if batch.is_floating_point():
             batch = batch.to(dtype)
             if run.config.channels_last and batch.ndim == 4:
                 batch = batch.contiguous(memory_format=torch.channels_last)
         with evaluate.autocast(run.config):
-            found: Tensor = learner(batch)
-        return found
+            return function(batch)
 
-    return scores
+    return prepared
 
 
 def scores_of(run: "Run", x: Any) -> Tensor:
@@ -55,19 +60,46 @@ def scores_of(run: "Run", x: Any) -> Tensor:
         run: a finished run.
         x: see ``Run.predict``.
     """
-    inputs, score = Inputs(run.preprocessing, run.config.backbone), scorer(run)
+    return _over(run, x, scorer(run))
+
+
+def features_of(run: "Run", x: Any, layer: str | None) -> Tensor:
+    """Return the activations ``(N, F)`` of a layer of a run's model, or its features.
+
+    Args:
+        run: a finished run.
+        x: see ``Run.predict``.
+        layer: a name of the model's ``named_modules()``.
+    """
+    model = run.learner().model
+
+    def found(batch: Tensor) -> Tensor:
+        if layer is not None:
+            return activations("Run.features", model, batch, layer)
+        result = model(batch)
+        if not isinstance(result, tuple):
+            remedy = f"The layers are: {', '.join(layer_names(model))}."
+            raise _checks.fail("Run.features", "layer", "given for a model that returns no features", None, remedy)
+        features: Tensor = result[1]
+        return features.flatten(1)
+
+    return _over(run, x, _prepared(run, found))
+
+
+def _over(run: "Run", x: Any, function: Scorer) -> Tensor:
+    inputs = Inputs(run.preprocessing, run.config.backbone)
     found, unseen = [], Counter[tuple[str, str]]()
     for batch, new in _batches(inputs, x):
-        found.append(score(batch))
+        found.append(function(batch))
         unseen.update(new)
     if not found:
         raise _checks.fail("Run", "x", "at least one sample", "none")
     for sentence in about_unseen(unseen):
-        warnings.warn(sentence, UserWarning, stacklevel=4)
+        warnings.warn(sentence, UserWarning, stacklevel=5)
     return torch.cat(found)
 
 
-def features_of(frozen: models.Backbone, samples: Any) -> Tensor:
+def backbone_features(frozen: models.Backbone, samples: Any) -> Tensor:
     """Return a frozen network's features, in batches of the size that training extracted."""
     starts = range(0, len(samples), features.BATCH)
     parts = [frozen.extract(frozen.prepare(samples[start : start + features.BATCH])) for start in starts]

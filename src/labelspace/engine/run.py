@@ -99,6 +99,22 @@ class Run:
         """Return scores ``(N, K)``; ``x`` is as for ``predict``."""
         return predict.scores_of(self, x)
 
+    def features(self, x: Any, layer: str | None = None) -> Tensor:
+        """Return what a layer makes of samples, ``(N, F)``; maps and sequences are flattened.
+
+        Args:
+            x: as for ``predict``.
+            layer: its name in the model, as ``analysis.layer_names(run.learner().model)`` lists them; by default the
+                features, the input of the head.
+
+        Example:
+            >>> run = train("digits", model="mlp-16-8", epochs=1, limit=100)
+            >>> samples = torch.zeros(3, 1, 8, 8, dtype=torch.uint8)
+            >>> run.features(samples).shape, run.features(samples, layer="body.1").shape
+            (torch.Size([3, 8]), torch.Size([3, 16]))
+        """
+        return predict.features_of(self, x, layer)
+
 
 def train(
     data: Any = "digits",

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from labelspace.report.layouts import Layout, closeness_distances, layout_of
+from labelspace.report.layouts import Layout, layout_of
 from labelspace.report.measures import Measured, validation_confusion
 from labelspace.report.packing import rounded
 from labelspace.report.reading import Material, Row
@@ -37,7 +37,7 @@ def _winners(material: Material) -> set[str]:
 def _shared_layout(material: Material, found: dict[str, Measured]) -> Layout:
     known = material.space or material.cost
     if known is not None:
-        return layout_of(closeness_distances(known))
+        return layout_of(known.distances())
     counts = mistakes(found.get(material.reference.label, next(iter(found.values()))).confusion).nan_to_num(nan=0.0)
     shared = counts + counts.T
     return layout_of((shared.max() - shared).fill_diagonal_(0))

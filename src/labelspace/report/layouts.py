@@ -8,7 +8,6 @@ from torch import Tensor
 
 from labelspace import analysis
 from labelspace.report.packing import pack
-from labelspace.space import LabelSpace
 
 MANY = 60  # classes above which they are folded into groups first
 GROUPS = 30
@@ -156,17 +155,3 @@ def _branches(merges: list[Merge], leaves: list[list[int]]) -> dict[str, Any]:
 
 def _spaced(values: list[float | None]) -> list[float | None]:
     return [None if value is None else float(f"{value:.5g}") for value in values]
-
-
-def closeness_distances(space: LabelSpace) -> Tensor:
-    """Return distances between the classes of a space, whichever kind it is.
-
-    Mass shared by relations becomes ``1.1·max − (A + Aᵀ)/2``: classes that give each other much are close, and even
-    the closest are a little apart, so that their branch can be seen. Comparing rows would not do, since a class and
-    its nearest relative each have their mass where the other has none.
-    """
-    if space.kind == "vectors":
-        return space.distances("cosine").double()
-    shared = (space.matrix.double() + space.matrix.double().T) / 2
-    shared.fill_diagonal_(0)
-    return (shared if space.kind == "cost" else 1.1 * shared.max() - shared).fill_diagonal_(0)

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from labelspace.report.layouts import MOST, closeness_distances, layout_of
+from labelspace.report.layouts import MOST, layout_of
 from labelspace.report.packing import numbers
 from labelspace.report.reading import Material
 from labelspace.report.room import Room
@@ -15,7 +15,9 @@ ALL = 40  # classes up to which every class of a target has its bar
 NEAREST = 15
 MEANING = {
     "relations": ("weight", "the share of its soft mass that the class of a row gives to the class of a column"),
-    "vectors": ("cosine", "the cosine of the vectors of two classes"),
+    "cosine": ("cosine", "the cosine of the vectors of two classes"),
+    "cos2": ("squared cosine", "the squared cosine of the vectors of two classes"),
+    "euclidean": ("distance", "the Euclidean distance between the vectors of two classes"),
     "cost": ("price", "what it costs to call the class of a row the class of a column"),
 }
 
@@ -45,15 +47,19 @@ def _structured(space: LabelSpace) -> bool:
 
 
 def _shown(space: LabelSpace) -> Tensor:
-    return 1 - space.distances("cosine").double() if space.kind == "vectors" else space.matrix.double()
+    """Return the entries of relations and prices; of vectors what they are compared by."""
+    if space.metric is None:
+        return space.matrix.double()
+    between = space.distances().double()
+    return between if space.metric == "euclidean" else 1 - between
 
 
 def space_pictures(spaces: list[tuple[str, LabelSpace]], room: Room) -> list[dict[str, Any]]:
     """Return a heat map with its tree for every space that fits."""
     pictures = []
     for title, space in spaces:
-        layout = layout_of(closeness_distances(space))
-        unit, meaning = MEANING[space.kind]
+        layout = layout_of(space.distances())
+        unit, meaning = MEANING[space.metric or space.kind]
         matrix = layout.arrange(_shown(space), mass=space.kind == "relations")
         facts = {"title": title, "unit": unit, "meaning": meaning, "builder": str(space.source.get("builder", ""))}
         picture = {**facts, "kind": space.kind, "layout": layout.plain(), "matrix": matrix}

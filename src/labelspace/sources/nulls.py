@@ -37,8 +37,8 @@ def permuted(space: LabelSpace, seed: int) -> LabelSpace:
             break
     hops = None if space.hops is None else space.hops[order][:, order]
     source = {"builder": "permuted", "seed": int(seed), "order": order.tolist(), "of": dict(space.source)}
-    if "temperature" in space.source:
-        source["temperature"] = space.source["temperature"]  # the shuffled space turns into relations as the space does
+    # the shuffled space turns into relations, and compares its vectors, as the space does
+    source |= {name: space.source[name] for name in ("temperature", "metric") if name in space.source}
     return LabelSpace(space.names, matrix, space.kind, source, hops)
 
 

@@ -112,8 +112,8 @@ def cost_words(cost: LabelSpace) -> tuple[str, str]:
         return f"every mistake costs {_amount(cost.matrix[row, column])}", example
     if cost.source.get("rule") in ("tree", "groups"):
         # a largest price of 1 says little without another beside it
-        near, price = cost.nearest(cost.names[row], k=1)[0]
-        example += f", called {near} {-price:.2g}"
+        cheap = int(cost.matrix[row].index_fill(0, torch.tensor(row), torch.inf).argmin())
+        example += f", called {cost.names[cheap]} {cost.matrix[row, cheap].item():.2g}"
     return _rule_words(cost), example
 
 
