@@ -1,4 +1,6 @@
-"""What near means: distances against plain loops, the same order everywhere, and what moving a space must not change."""
+"""What near means: distances against plain loops, one order everywhere, and what moving a space must not change."""
+
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -64,7 +66,7 @@ def test_ordered_classes_grow_apart_with_their_gap(count: int) -> None:
         values = [set(found[row, gaps[row] == gap].tolist()) for gap in range(1, count) if (gaps[row] == gap).any()]
         # one value per gap, to the left and to the right, and larger for every larger gap
         assert all(len(value) == 1 for value in values)
-        assert all(max(near) < min(far) for near, far in zip(values, values[1:], strict=False))
+        assert all(max(near) < min(far) for near, far in pairwise(values))
 
 
 @given(st.integers(2, 30), st.floats(0.2, 3))
@@ -80,7 +82,9 @@ def test_distances_are_those_of_the_kind(space: LabelSpace) -> None:
     found, rows = space.distances(), space.matrix.double().numpy()
     if space.kind == "vectors":
         cosines = 1 - cdist(rows, rows, "cosine")
-        expected = {"cosine": 1 - cosines, "cos2": 1 - cosines**2, "euclidean": cdist(rows, rows)}[space.source["metric"]]
+        expected = {"cosine": 1 - cosines, "cos2": 1 - cosines**2, "euclidean": cdist(rows, rows)}[
+            space.source["metric"]
+        ]
     elif space.kind == "cost":
         expected = (rows + rows.T) / 2
     elif space.hops is not None:
@@ -103,7 +107,9 @@ def test_distances_of_relations_are_prices(space: LabelSpace) -> None:
     assert bool((outside <= 1).all())
     assert bool((found[:, :, None] + found[None, :, :] >= found[:, None, :]).all())  # no detour is shorter
     y = torch.zeros(len(space), dtype=torch.int64)
-    assert metrics.expected_cost(torch.arange(len(space)), y, space.distances()) == pytest.approx(found[0].mean().item())
+    assert metrics.expected_cost(torch.arange(len(space)), y, space.distances()) == pytest.approx(
+        found[0].mean().item()
+    )
 
 
 @settings(max_examples=50)

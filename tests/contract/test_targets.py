@@ -52,7 +52,9 @@ def test_an_output_that_is_the_target_has_nothing_to_learn(method: str) -> None:
     if found is None or inputs.criterion.random or inputs.criterion.scope == "batch":
         pytest.skip("no target, or only on average")
     rows = found[inputs.y]
-    output = (rows if inputs.criterion.label_space().kind == "vectors" else rows.clamp_min(1e-30).log()).requires_grad_()
+    output = (
+        rows if inputs.criterion.label_space().kind == "vectors" else rows.clamp_min(1e-30).log()
+    ).requires_grad_()
     (gradient,) = torch.autograd.grad(inputs.loss(output=output), output)
     torch.testing.assert_close(gradient, torch.zeros_like(gradient), rtol=0, atol=1e-8)
 

@@ -97,7 +97,7 @@ def test_a_cost_becomes_relations() -> None:
 def test_label_space_is_what_it_was_built_from() -> None:
     space = StaticLabels(SPACE).label_space()
     torch.testing.assert_close(space.matrix, SPACE.matrix)
-    assert (space.kind, dict(space.source)) == ("vectors", {"builder": "here"})
+    assert (space.kind, dict(space.source)) == ("vectors", {"builder": "here", "metric": "euclidean"})
 
 
 @pytest.mark.parametrize("preset", ["paper", "reference"])

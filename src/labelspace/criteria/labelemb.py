@@ -193,7 +193,7 @@ class LabelEmbedding(Criterion):
         return torch.relu(targets.rows(self.factor, y) @ self.basis)
 
     def label_space(self) -> LabelSpace:
-        """Return softmax(E), or the fixed rows, as relations."""
+        """Return softmax(E), or the fixed rows, as relations; ``analysis.spectral_vectors`` makes vectors of them."""
         with torch.no_grad():
             if self.pretrained:
                 return LabelSpace(self.names, self.fixed.cpu(), "relations", {"builder": "labelemb", "fixed": True})

@@ -152,7 +152,10 @@ class Retrospection(Criterion):
         return new
 
     def label_space(self) -> LabelSpace:
-        """Return the mean soft label of the remembered samples, by the class each was most likely thought to be."""
+        """Return the mean soft label of the remembered samples, by the class each was most likely thought to be.
+
+        The memory knows no labels; ``analysis.class_means(outputs, y)`` has the means by the true ones.
+        """
         total = torch.zeros(len(self.names), len(self.names), dtype=torch.float64)
         known = self.statistics.memory["remembered"].nonzero().squeeze(1)
         for places in torch.split(known, 65536):

@@ -239,7 +239,7 @@ function prepareDistances() {
     const branches = folded ? row.layout.groupBranches : row.layout.branches;
     for (const [id, title, matrix] of [
       ["figure-distances-features", "features (NAA)", row.features],
-      ["figure-distances-target", "targets, in the same order", row.target],
+      ["figure-distances-target", "targets of the loss, in the same order", row.target],
     ]) {
       const target = element(id);
       target.hidden = !matrix;

@@ -1,0 +1,55 @@
+"""What the report holds networks against: the targets that their losses saw, at the strength they had."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.spatial.distance import cdist
+from torch.testing import assert_close
+
+from labelspace import analysis, data, ordinal, train
+from labelspace.comparison import geometry
+from labelspace.engine.run import Run
+
+
+def trained(method: str, epochs: int = 1, **options: object) -> Run:
+    space = ordinal([str(digit) for digit in range(10)]) if method in ("semantic", "mixed", "static") else None
+    return train("digits", method=method, model="linear", epochs=epochs, limit=200, space=space, **options)
+
+
+def squared_cosines(rows: torch.Tensor) -> torch.Tensor:
+    given = rows.double().numpy()
+    distances = 1 - (1 - cdist(given, given, "cosine")) ** 2
+    np.fill_diagonal(distances, 0)
+    return torch.from_numpy(distances).float()
+
+
+@pytest.mark.parametrize("sigma", [0.1, 0.5])
+@pytest.mark.parametrize("method", ["lls", "semantic", "mixed", "uniform", "ols"])
+def test_smoothing_methods_are_held_against_their_targets(method: str, sigma: float) -> None:
+    run = trained(method, epochs=2, smoothing=sigma if method != "mixed" else sigma - 0.05)
+    chosen = sigma if method != "mixed" else sigma - 0.05
+    spread = run.weights["criterion.label_logits"].softmax(1) if method == "lls" else run.space.matrix
+    expected = squared_cosines((1 - chosen) * torch.eye(10) + chosen * spread)
+    assert_close(geometry._targets(run), expected, rtol=0, atol=1e-5)
+
+
+def test_vectors_are_held_against_as_they_predict() -> None:
+    run = trained("lwal")
+    rows = run.space.matrix.double()
+    assert_close(geometry._targets(run), torch.from_numpy(cdist(rows, rows)).float(), rtol=1e-5, atol=1e-6)
+
+
+def test_targets_of_samples_are_not_those_of_classes() -> None:
+    assert geometry._targets(trained("zipf")) is None
+
+
+def test_learned_smoothing_agrees_with_the_network_it_trained() -> None:
+    digits = data.load("digits")
+    run = train(digits, method="lls", model="mlp-128", epochs=60)
+    some = geometry._some(digits)
+    between = analysis.naa_distances(run.features(digits.test.x[some]), digits.test.y[some], digits.names)
+    seen = analysis.kendall(between, geometry._targets(run), permutations=99)
+    alone = analysis.kendall(between, squared_cosines(run.space.matrix), permutations=99)
+    assert seen.tau > 0.45
+    assert seen.p_value <= 0.02
+    assert alone.tau < 0.25
