@@ -21,6 +21,8 @@ Example: labelspace compare reviews.csv --label stars --cost squared --budget 10
 
 Example: labelspace compare lesions.csv --label grade --space "mild<moderate<severe" --cost "under=5,over=1"
 
+Example: labelspace compare cifar-10 --space groups:cifar10-semantic --limit 5000
+
 Example: labelspace compare --scores val.npz test.npz --cost prices.csv"""
 
 
@@ -33,7 +35,11 @@ def compare(
     methods: Annotated[str | None, typer.Option(help="Methods, with commas between: uniform,semantic,lls.")] = None,
     space: Annotated[
         str | None,
-        typer.Option(help='What you know: "low<mid<high", a taxonomy file, wordnet, lda, text or a label file.'),
+        typer.Option(
+            help='What you know: "low<mid<high"; groups (a file of lines pets: cat, dog, or "groups:cat,dog|car,bus"), '
+            "which keep all mass inside; a taxonomy file (Pets > cat), which gives some to every class; wordnet, lda, "
+            "text or a label file."
+        ),
     ] = None,
     cost: Annotated[
         str | None,

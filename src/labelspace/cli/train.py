@@ -12,6 +12,7 @@ from labelspace.cli import options as shared
 from labelspace.cli.options import parsed_options
 from labelspace.cli.screen import TrainingBar, bad_input_exits, console, errors
 from labelspace.criteria import criterion_class, methods
+from labelspace.sources.spread import spoken_space, spread_words
 from labelspace.space import LabelSpace
 
 EXAMPLES = """Example: labelspace train digits --method semantic --space ordinal --smoothing 0.3 --epochs 20
@@ -27,7 +28,11 @@ def train(
         str, typer.Option(help="Registry name of the method: onehot, uniform, semantic, lls, …")
     ] = "onehot",
     space: Annotated[
-        str | None, typer.Option(help="Label space: ordinal, uniform, wordnet, text, lda or a label file.")
+        str | None,
+        typer.Option(
+            help='Label space: ordinal, uniform, wordnet, text, lda, "low<mid<high", groups (a file of lines '
+            'pets: cat, dog, or "groups:cat,dog|car,bus"), a taxonomy file (Pets > cat) or a label file.'
+        ),
     ] = None,
     model: Annotated[str, typer.Option(help="A model's name, or auto.")] = "auto",
     backbone: Annotated[
@@ -123,6 +128,8 @@ def train(
     console.print(f"{run.config.model} · {method} · {run.result['epochs']} {epoch_word} · seed {seed}")
     if space is not None and run.config.space == "ordinal":
         console.print(f"order       {' < '.join(run.preprocessing['names'])}", soft_wrap=True)
+    if uses_space(method, options["method_options"]) and spread_words(run.space):
+        console.print(f"space       {spoken_space(run.space)}", soft_wrap=True, markup=False)
     for part in ("validation", "test"):
         numbers = run.result[part]
         console.print(f"{part:<11} accuracy {numbers['accuracy']:.4f}   nll {numbers['nll']:.4f}")

@@ -83,7 +83,7 @@ def prepare(config: Config, dataset: Dataset | None = None, space: LabelSpace | 
 def _named_space(config: Config, dataset: Dataset) -> LabelSpace:
     assert config.space is not None
     if config.space != "lda":
-        return named(config.space, dataset.names)
+        return named(config.space, dataset.names, among=dataset.source.get("all_names"))
     # from the labels that are trained on: a space that knew the clean ones would leak them
     y = training_labels(Job(config, dataset, None))
     return named("lda", dataset.names, dataset.normalise(dataset.train.x), y)

@@ -30,7 +30,7 @@ class Config(BaseModel):
     limit: int | None = Field(None, ge=1, description="cap on training samples")
     method: str = Field("onehot", description="registry name of the criterion")
     method_options: dict[str, Any] = Field(default_factory=dict, description="options of the criterion")
-    space: str | None = Field(None, description="label space: ordinal, uniform, wordnet, lda, text or a label file")
+    space: str | None = Field(None, description="label space: a word, an order, groups, a taxonomy or a label file")
     space_key: str = Field("", description="digest of the label space; filled in when it is built")
     model: str = Field("auto", description="a model's name, or auto")
     model_options: dict[str, Any] = Field(default_factory=dict, description="options of the model")

@@ -103,7 +103,7 @@ class Run:
 def train(
     data: Any = "digits",
     *,
-    space: str | LabelSpace | None = None,
+    space: str | Path | LabelSpace | None = None,
     smoothing: float | None = None,
     out: str | Path | None = None,
     checkpoint_seconds: float = 30.0,
@@ -117,7 +117,9 @@ def train(
 
     Args:
         data: a dataset's name, a folder or file, a Dataset, or a pair ``(x, y)``.
-        space: a LabelSpace, its name (ordinal, uniform, wordnet, text, lda) or a label file, for methods that need one.
+        space: for methods that need one, a LabelSpace or what ``labelspace.sources.named`` takes: ordinal, uniform,
+            wordnet, text, lda, an order ``low<mid<high``, groups (``groups:cat,dog|car,bus``, ``groups:cifar10-3``, a
+            file of lines ``pets: cat, dog``), a taxonomy or a label file.
         smoothing: shorthand for ``method_options={"smoothing": …}``.
         out: the folder that holds runs.
         checkpoint_seconds: how often to write a checkpoint.
@@ -137,7 +139,7 @@ def train(
         given["method_options"] = {**given.get("method_options", {}), "smoothing": smoothing}
     dataset = None if isinstance(data, str | Path) else as_dataset(data)
     name = str(data) if dataset is None else str(dataset.source.get("path", "given in Python"))
-    named_space = space if isinstance(space, str) else None
+    named_space = str(space) if isinstance(space, str | Path) else None
     config = make_config(**given, data=name, space=named_space, world=_distributed.world_size())
     with own_threads_and_draws(config):
         job = prepare(config, dataset, space if isinstance(space, LabelSpace) else None)
