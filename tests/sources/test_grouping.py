@@ -73,13 +73,16 @@ def test_the_table_and_the_text_call_the_semantic_grouping_differently() -> None
         ("g", LINES.replace("\n", "\r\n")),
         ("groups:g.txt", LINES.replace(": ", ":")),
         ("groups:t.txt", ARROWS),
-        ("groups:t.csv", "child,parent\n" + "".join(f"{b},{a}\n" for a, b in (x.split(" > ")[-2:] for x in ARROWS.split("\n") if x))),
-        ("groups:t.json", '{"m": ["airplane", "ship", "truck"], "o": ["automobile", "horse"],'
-         '"l": {"p": ["cat", "dog"], "w": ["bird", "deer", "frog"]}}'),
+        ("groups:t.csv", "".join(",".join(line.split(" > ")[:-3:-1]) + "\n" for line in ARROWS.splitlines())),
+        (
+            "groups:t.json",
+            '{"m": ["airplane", "ship", "truck"], "o": ["automobile", "horse"],'
+            '"l": {"p": ["cat", "dog"], "w": ["bird", "deer", "frog"]}}',
+        ),
         (INLINE, ""),
         (INLINE.replace("groups:", "groups: mass: ").replace("|cat", " | pets: cat"), ""),
     ],
-)  # fmt: skip
+)
 def test_every_way_to_say_groups_keeps_all_mass_inside(spec: tuple[str, str], tmp_path: Path) -> None:
     place, text = spec
     if text:
@@ -93,7 +96,7 @@ def test_every_way_to_say_groups_keeps_all_mass_inside(spec: tuple[str, str], tm
 def test_a_taxonomy_file_is_still_a_taxonomy_and_says_how_much_leaves_the_group(tmp_path: Path) -> None:
     lines = "".join(f"{n} > {m}\n" for n, column in enumerate(clusters("cifar10-3")) for m in column)
     space = named(write(tmp_path, "t.txt", lines), NAMES_10)
-    # decay 1/2: a sibling is 2 edges away, all others 4. In a group of three 2/4 of 2/4 + 7/16, of two 1/4 of 1/4 + 8/16
+    # decay 1/2: a sibling is 2 edges away, all others 4: of three 2/4 of 2/4 + 7/16 stays, of two 1/4 of 1/4 + 8/16
     inside = {3: (2 / 4) / (2 / 4 + 7 / 16), 2: (1 / 4) / (1 / 4 + 8 / 16)}
     share = (6 * inside[3] + 4 * inside[2]) / 10
     assert [round(1 - value, 4) for value in inside.values()] == [0.4667, 0.6667]
@@ -104,7 +107,7 @@ def test_a_taxonomy_file_is_still_a_taxonomy_and_says_how_much_leaves_the_group(
 
 
 def test_where_mass_goes_in_other_spaces() -> None:
-    # cat–dog 4 edges, cat–truck 17, dog–truck 12: each has one nearest, with 2^13, 2^8 and 2^5 times the mass of the other
+    # cat–dog 4 edges, cat–truck 17, dog–truck 12: the nearest has 2^13, 2^8 and 2^5 times the mass of the other
     share = np.mean([2**13 / (2**13 + 1), 2**8 / (2**8 + 1), 2**5 / (2**5 + 1)])
     found = spread_words(wordnet(["cat", "dog", "truck"]))
     assert found == f"of the mass, {100 * share:.0f} % goes to the nearest relatives and 1 % farther"

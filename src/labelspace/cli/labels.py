@@ -37,7 +37,7 @@ app = typer.Typer(
 Spec = Annotated[
     str,
     typer.Argument(
-        help="low<mid<high, ordinal, wordnet, text, lda, uniform, groups:…, a file of groups or a taxonomy, a label file."
+        help="low<mid<high, ordinal, wordnet, text, lda, uniform, groups:…; or a file: groups, a taxonomy, labels."
     ),
 ]
 Classes = Annotated[str | None, typer.Option(help="The classes: cat,dog,car, or how many.")]

@@ -17,6 +17,10 @@ from labelspace.space import LabelSpace
 
 EXAMPLES = """Example: labelspace train digits --method semantic --space ordinal --smoothing 0.3 --epochs 20
 
+Example: labelspace train mnist --validation "first 5000" --method labelemb
+
+Example: labelspace train cifar-10 --classes "first 50%" --method semantic --space runs/lls-…/label_space.safetensors
+
 Example: labelspace train patients.csv --label diagnosis --group-by patient --missing median --method lls"""
 
 
@@ -44,7 +48,7 @@ def train(
     option: Annotated[
         list[str] | None, typer.Option(help="An option of the method, such as repel=10; repeatable.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(help="Cap on training samples.")] = None,
+    limit: Annotated[str | None, typer.Option(help="Cap on training samples: 5000, or a share: 50%.")] = None,
     batch_size: Annotated[int, typer.Option(help="Samples per step.")] = 128,
     learning_rate: Annotated[float, typer.Option(help="Of the optimiser.")] = 1e-3,
     optimiser: Annotated[str, typer.Option(help="sgd, adam or adamw.")] = "adam",
@@ -62,6 +66,8 @@ def train(
     ignore: shared.Ignore = None,
     resize: shared.Resize = None,
     delimiter: shared.Delimiter = None,
+    classes: shared.Classes = None,
+    validation: shared.Validation = None,
     data_option: shared.DataOption = None,
     setting: Annotated[
         list[str] | None,
@@ -104,6 +110,8 @@ def train(
             ignore=ignore,
             resize=resize,
             delimiter=delimiter,
+            classes=classes,
+            validation=validation,
             data_option=data_option,
             data_dir=data_dir,
         ),
@@ -132,7 +140,12 @@ def train(
         console.print(f"space       {spoken_space(run.space)}", soft_wrap=True, markup=False)
     for part in ("validation", "test"):
         numbers = run.result[part]
-        console.print(f"{part:<11} accuracy {numbers['accuracy']:.4f}   nll {numbers['nll']:.4f}")
+        said = (
+            f"accuracy {numbers['accuracy']:.4f}   nll {numbers['nll']:.4f}"
+            if numbers
+            else "none: nothing was held out"
+        )
+        console.print(f"{part:<11} {said}")
     console.print(f"folder      {run.folder}", soft_wrap=True)
 
 

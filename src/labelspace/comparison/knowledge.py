@@ -68,7 +68,7 @@ def gather(space: Any, cost: Any, dataset: Dataset) -> Knowledge:
     found = _space(space, dataset)
     # WordNet that nobody asked for is a guess: it may structure labels, beside its controls, but names no prices
     guessed = space is None and found is not None and found.source.get("builder") == "wordnet"
-    given = prices(cost, dataset.names, found) if cost is not None else None if guessed else implied(found)
+    given = _prices(cost, dataset, found) if cost is not None else None if guessed else implied(found)
     cost_space = prices("uniform", dataset.names) if given is None else given
     about, example = cost_words(cost_space)
     if not has_prices(cost_space):
@@ -82,6 +82,17 @@ def discriminants(dataset: Dataset) -> LabelSpace | None:
     if dataset.kind == "text":
         return None
     return lda(dataset.normalise(dataset.train.x).flatten(1), dataset.train.y, names=dataset.names)
+
+
+def _prices(cost: Any, dataset: Dataset, space: LabelSpace | None) -> LabelSpace:
+    """Return the prices of the classes of the data, or those of all classes, cut to the ones that were kept."""
+    among = dataset.source.get("all_names")
+    try:
+        return prices(cost, dataset.names, space)
+    except ValueError:
+        if among is None:
+            raise
+        return prices(cost, among).subset(list(dataset.names))
 
 
 def _space(space: Any, dataset: Dataset) -> LabelSpace | None:

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 Grouping = Mapping[str, Sequence[str]]
 
-# Table 1 of "Embedding semantic relationships in hidden representations via label smoothing". The first three were drawn
-# at random; the last is the semantic one, which the text calls grouping_3 and the table grouping_4.
+# Table 1 of "Embedding semantic relationships in hidden representations via label smoothing". The first three were
+# drawn at random; the last is the semantic one, which the text calls grouping_3 and the table grouping_4.
 CIFAR10: tuple[Grouping, ...] = (
     {
         "cluster 1": ("frog", "truck", "airplane"),
