@@ -74,3 +74,17 @@ def test_imdb():
     assert dataset.names == ("negative", "positive")
     assert len(dataset.vocabulary or ()) == 20_000
     assert dataset.train.x.shape[1] == 256
+
+
+def test_mnist_with_the_first_5000_as_development_set():
+    dataset = load("mnist", validation="first 5000")
+    assert [len(part) for part in dataset.parts.values()] == [55_000, 5_000, 10_000]
+    # the first labels of MNIST, as everybody knows them, and the digits among the first 5,000
+    assert dataset.validation.y[:10].tolist() == [5, 0, 4, 1, 9, 2, 1, 3, 1, 4]
+    assert torch.bincount(dataset.validation.y).tolist() == [479, 563, 488, 493, 535, 434, 501, 550, 462, 495]
+    every = load("mnist", validation="none")
+    assert [len(part) for part in every.parts.values()] == [60_000, 0, 10_000]
+    torch.testing.assert_close(every.train.x[:5000], dataset.validation.x)
+    torch.testing.assert_close(every.train.x[5000:], dataset.train.x)
+    some = load("mnist", validation="first 5000", classes="8,3")
+    assert torch.bincount(some.validation.y).tolist() == [462, 493]

@@ -21,6 +21,8 @@ Example: labelspace compare reviews.csv --label stars --cost squared --budget 10
 
 Example: labelspace compare lesions.csv --label grade --space "mild<moderate<severe" --cost "under=5,over=1"
 
+Example: labelspace compare cifar-10 --space groups:cifar10-semantic --limit 5000
+
 Example: labelspace compare --scores val.npz test.npz --cost prices.csv"""
 
 
@@ -33,7 +35,11 @@ def compare(
     methods: Annotated[str | None, typer.Option(help="Methods, with commas between: uniform,semantic,lls.")] = None,
     space: Annotated[
         str | None,
-        typer.Option(help='What you know: "low<mid<high", a taxonomy file, wordnet, lda, text or a label file.'),
+        typer.Option(
+            help='What you know: "low<mid<high"; groups (a file of lines pets: cat, dog, or "groups:cat,dog|car,bus"), '
+            "which keep all mass inside; a taxonomy file (Pets > cat), which gives some to every class; wordnet, lda, "
+            "text or a label file."
+        ),
     ] = None,
     cost: Annotated[
         str | None,
@@ -46,7 +52,7 @@ def compare(
     seeds: Annotated[int, typer.Option(help="Trainings of every method; fewer than 6 are indicative.")] = 6,
     budget: Annotated[str, typer.Option(help="Time to spend, such as 2m or 1h: sets epochs and trials.")] = "2m",
     epochs: Annotated[int | None, typer.Option(help="Passes over the training data, instead of a budget.")] = None,
-    limit: Annotated[int | None, typer.Option(help="Cap on training samples.")] = None,
+    limit: Annotated[str | None, typer.Option(help="Cap on training samples: 5000, or a share: 50%.")] = None,
     batch_size: Annotated[int | None, typer.Option(help="Samples per step.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Of the optimiser.")] = None,
     optimiser: Annotated[str | None, typer.Option(help="sgd, adam or adamw.")] = None,
@@ -68,6 +74,8 @@ def compare(
     ignore: shared.Ignore = None,
     resize: shared.Resize = None,
     delimiter: shared.Delimiter = None,
+    classes: shared.Classes = None,
+    validation: shared.Validation = None,
     data_option: shared.DataOption = None,
     data_dir: shared.DataDir = None,
     examples: Annotated[int, typer.Option(help="Put so many pictures of costly mistakes into the report.")] = 0,
@@ -100,6 +108,8 @@ def compare(
         ignore=ignore,
         resize=resize,
         delimiter=delimiter,
+        classes=classes,
+        validation=validation,
         data_option=data_option,
         data_dir=data_dir,
     )

@@ -57,6 +57,8 @@ def check(
     ignore: options.Ignore = None,
     resize: options.Resize = None,
     delimiter: options.Delimiter = None,
+    classes: options.Classes = None,
+    validation: options.Validation = None,
     data_option: options.DataOption = None,
     seed: Annotated[int, typer.Option(help="Seed of the splits.")] = 0,
     data_dir: options.DataDir = None,
@@ -67,6 +69,8 @@ def check(
     The exit code is 0 if all is well, 1 if there are problems, 2 if the data cannot be read.
 
     Example: labelspace data check patients.csv --label diagnosis --group-by patient
+
+    Example: labelspace data check cifar-10 --classes cat,dog,deer --validation "first 5000"
     """
     given = options.reader_options(
         label=label,
@@ -76,6 +80,8 @@ def check(
         ignore=ignore,
         resize=resize,
         delimiter=delimiter,
+        classes=classes,
+        validation=validation,
         data_option=data_option,
         data_dir=data_dir,
     )

@@ -25,6 +25,7 @@ from labelspace.cli.options import DataDir, DataOption, Label, reader_options, s
 from labelspace.cli.screen import bad_input_exits, console
 from labelspace.sources.named import words
 from labelspace.sources.prices import cost_words
+from labelspace.sources.spread import spread_words
 from labelspace.space import LabelSpace
 
 MOST_SQUARES = 20
@@ -36,7 +37,10 @@ app = typer.Typer(
 )
 
 Spec = Annotated[
-    str, typer.Argument(help="low<mid<high, ordinal, wordnet, text, lda, uniform, a taxonomy or a label file.")
+    str,
+    typer.Argument(
+        help="low<mid<high, ordinal, wordnet, text, lda, uniform, groups:…; or a file: groups, a taxonomy, labels."
+    ),
 ]
 Classes = Annotated[str | None, typer.Option(help="The classes: cat,dog,car, or how many.")]
 Data = Annotated[str | None, typer.Option(help="Take the classes from a dataset: a name, folder or file.")]
@@ -64,7 +68,12 @@ def build(
 ) -> None:
     """Build a label space, or prices, and write it to a file.
 
+    A taxonomy (lines Pets > cat) gives mass to every class, less with every step between them; groups (lines
+    pets: cat, dog, or groups:TAXONOMY for the lowest level of one) keep all of it inside.
+
     Example: labelspace labels build wordnet --data fashion-mnist -o clothes.safetensors
+
+    Example: labelspace labels build "groups:cat,dog|car,bus" -o groups.safetensors
 
     Example: labelspace labels build squared --cost --space "low<mid<high" -o prices.safetensors
     """
@@ -100,6 +109,8 @@ def show(
     Example: labelspace labels show clothes.safetensors --class Coat -k 3
 
     Example: labelspace labels show taxonomy.txt
+
+    Example: labelspace labels show groups:taxonomy.txt
     """
     options = reader_options(label=label, data_option=data_option, data_dir=data_dir)
     shown = _read(spec, known_classes(classes, data, options), cost, space)
@@ -236,12 +247,14 @@ def _save(space: LabelSpace, out: Path) -> None:
 
 
 def _summary(space: LabelSpace) -> dict[str, Any]:
-    return {"kind": space.kind, "words": words(space), "classes": list(space.names)}
+    mass = {"mass": spread_words(space)} if spread_words(space) else {}
+    return {"kind": space.kind, "words": words(space), **mass, "classes": list(space.names)}
 
 
 def _title(space: LabelSpace) -> list[str]:
     example = [cost_words(space)[1]] if space.kind == "cost" else []
-    return [words(space), f"{space.kind} of {len(space)} classes", *example]
+    mass = [spread_words(space)] if spread_words(space) else []
+    return [words(space), f"{space.kind} of {len(space)} classes", *mass, *example]
 
 
 def _print(*lines: str) -> None:

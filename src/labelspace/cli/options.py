@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from labelspace.data.chosen import plain
 from labelspace.data.loading import option_names
 
 Label = Annotated[str | None, typer.Option("--label", help="Column of labels, for tables.")]
@@ -28,6 +29,17 @@ Resize = Annotated[
 Delimiter = Annotated[
     str | None, typer.Option("--delimiter", help="What separates the cells of a CSV file: ';', '|', tab, …")
 ]
+Classes = Annotated[
+    str | None,
+    typer.Option("--classes", help='Only these classes, in this order: cat,dog,bird; or "first 5", "first 50%".'),
+]
+Validation = Annotated[
+    str | None,
+    typer.Option(
+        "--validation",
+        help='Which training samples choices are made on: a share (0.1), "first 5000", "last 10%"; none trains on all.',
+    ),
+]
 DataOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -39,7 +51,7 @@ DataDir = Annotated[
 ]
 
 # those that have a flag of their own; everything else goes through --data-option
-FLAGS = ("label", "text", "group_by", "missing", "ignore", "resize", "delimiter", "data_dir")
+FLAGS = ("label", "text", "group_by", "missing", "ignore", "resize", "delimiter", "classes", "validation", "data_dir")
 CHARACTERS = {"tab": "\t", r"\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
 
 Command = TypeVar("Command", bound=Callable[..., None])
@@ -54,6 +66,8 @@ def reader_options(
     ignore: list[str] | None = None,
     resize: str | None = None,
     delimiter: str | None = None,
+    classes: str | None = None,
+    validation: str | None = None,
     data_option: list[str] | None = None,
     data_dir: Path | None = None,
 ) -> dict[str, Any]:
@@ -71,6 +85,8 @@ def reader_options(
         "ignore": list(ignore) if ignore else None,
         "resize": None if resize is None else _size(resize),
         "delimiter": None if delimiter is None else CHARACTERS.get(delimiter.lower(), delimiter),
+        "classes": classes,
+        "validation": validation,
         "data_dir": None if data_dir is None else str(data_dir),
     }
     given = {name: value for name, value in flags.items() if value is not None}
@@ -78,7 +94,7 @@ def reader_options(
     for name in others:
         if name in given:
             raise ValueError(f"{_flag(name)} and --data-option {name} say the same thing: give one of them.")
-    return {**given, **others}
+    return plain({**given, **others})
 
 
 def parsed_options(texts: list[str], flag: str = "--option", example: str = "repel=10") -> dict[str, Any]:

@@ -82,11 +82,14 @@ class TrainingBar:
             errors.print(f"already finished, read from {numbers['folder']}", style="yellow", soft_wrap=True)
         if event != "epoch":
             return
-        note = f"loss {numbers['train_loss']:.3f}  validation {numbers['validation_accuracy']:.3f}"
+        note = f"loss {numbers['train_loss']:.3f}"
+        if "validation_accuracy" in numbers:
+            note += f"  validation {numbers['validation_accuracy']:.3f}"
         self.bar.update(self.task, completed=numbers["epoch"] + 1, total=numbers["epochs"], note=note)
         if self.writer is not None:
             for name in ("train_loss", "validation_nll", "validation_accuracy", "learning_rate"):
-                self.writer.add_scalar(name, numbers[name], numbers["epoch"])
+                if name in numbers:
+                    self.writer.add_scalar(name, numbers[name], numbers["epoch"])
 
 
 def _writer(folder: Path) -> Any:

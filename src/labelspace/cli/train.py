@@ -12,9 +12,14 @@ from labelspace.cli import options as shared
 from labelspace.cli.options import parsed_options
 from labelspace.cli.screen import TrainingBar, bad_input_exits, console, errors
 from labelspace.criteria import criterion_class, methods
+from labelspace.sources.spread import spoken_space, spread_words
 from labelspace.space import LabelSpace
 
 EXAMPLES = """Example: labelspace train digits --method semantic --space ordinal --smoothing 0.3 --epochs 20
+
+Example: labelspace train mnist --validation "first 5000" --method labelemb
+
+Example: labelspace train cifar-10 --classes "first 50%" --method semantic --space runs/lls-…/label_space.safetensors
 
 Example: labelspace train patients.csv --label diagnosis --group-by patient --missing median --method lls"""
 
@@ -27,7 +32,11 @@ def train(
         str, typer.Option(help="Registry name of the method: onehot, uniform, semantic, lls, …")
     ] = "onehot",
     space: Annotated[
-        str | None, typer.Option(help="Label space: ordinal, uniform, wordnet, text, lda or a label file.")
+        str | None,
+        typer.Option(
+            help='Label space: ordinal, uniform, wordnet, text, lda, "low<mid<high", groups (a file of lines '
+            'pets: cat, dog, or "groups:cat,dog|car,bus"), a taxonomy file (Pets > cat) or a label file.'
+        ),
     ] = None,
     model: Annotated[str, typer.Option(help="A model's name, or auto.")] = "auto",
     backbone: Annotated[
@@ -39,7 +48,7 @@ def train(
     option: Annotated[
         list[str] | None, typer.Option(help="An option of the method, such as repel=10; repeatable.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(help="Cap on training samples.")] = None,
+    limit: Annotated[str | None, typer.Option(help="Cap on training samples: 5000, or a share: 50%.")] = None,
     batch_size: Annotated[int, typer.Option(help="Samples per step.")] = 128,
     learning_rate: Annotated[float, typer.Option(help="Of the optimiser.")] = 1e-3,
     optimiser: Annotated[str, typer.Option(help="sgd, adam or adamw.")] = "adam",
@@ -57,6 +66,8 @@ def train(
     ignore: shared.Ignore = None,
     resize: shared.Resize = None,
     delimiter: shared.Delimiter = None,
+    classes: shared.Classes = None,
+    validation: shared.Validation = None,
     data_option: shared.DataOption = None,
     setting: Annotated[
         list[str] | None,
@@ -99,6 +110,8 @@ def train(
             ignore=ignore,
             resize=resize,
             delimiter=delimiter,
+            classes=classes,
+            validation=validation,
             data_option=data_option,
             data_dir=data_dir,
         ),
@@ -123,9 +136,16 @@ def train(
     console.print(f"{run.config.model} · {method} · {run.result['epochs']} {epoch_word} · seed {seed}")
     if space is not None and run.config.space == "ordinal":
         console.print(f"order       {' < '.join(run.preprocessing['names'])}", soft_wrap=True)
+    if uses_space(method, options["method_options"]) and spread_words(run.space):
+        console.print(f"space       {spoken_space(run.space)}", soft_wrap=True, markup=False)
     for part in ("validation", "test"):
         numbers = run.result[part]
-        console.print(f"{part:<11} accuracy {numbers['accuracy']:.4f}   nll {numbers['nll']:.4f}")
+        said = (
+            f"accuracy {numbers['accuracy']:.4f}   nll {numbers['nll']:.4f}"
+            if numbers
+            else "none: nothing was held out"
+        )
+        console.print(f"{part:<11} {said}")
     console.print(f"folder      {run.folder}", soft_wrap=True)
 
 

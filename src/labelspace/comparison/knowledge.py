@@ -11,9 +11,10 @@ from labelspace import _checks
 from labelspace.comparison.outcome import Judge
 from labelspace.data.dataset import Dataset
 from labelspace.sources.lda import lda
-from labelspace.sources.named import named, words
+from labelspace.sources.named import named
 from labelspace.sources.order import numeric_order, order_of
 from labelspace.sources.prices import cost_words, has_prices, implied, prices
+from labelspace.sources.spread import spoken_space
 from labelspace.sources.wordnet import wordnet
 from labelspace.space import LabelSpace
 
@@ -45,13 +46,13 @@ class Knowledge(NamedTuple):
     def judge(self, dataset: Dataset, probabilities: str = "as is") -> Judge:
         """Return how mistakes are judged."""
         counts = torch.bincount(dataset.test.y, minlength=len(dataset.names)).double()
-        tree = self.space if self.space is not None and self.space.hops is not None else None
+        levels = self.space is not None and self.space.source.get("builder") in ("tree", "groups")
         return Judge(
             cost=self.cost.matrix.double(),
             priced=has_prices(self.cost),
             ranks=self._ranks(dataset.names),
             imbalanced=bool(counts.max() > IMBALANCE * counts.min()),
-            tree=tree if tree is not None and tree.source.get("builder") == "tree" else None,
+            tree=self.space if levels else None,
             inverted=probabilities == "inverted",
         )
 
@@ -67,12 +68,12 @@ def gather(space: Any, cost: Any, dataset: Dataset) -> Knowledge:
     found = _space(space, dataset)
     # WordNet that nobody asked for is a guess: it may structure labels, beside its controls, but names no prices
     guessed = space is None and found is not None and found.source.get("builder") == "wordnet"
-    given = prices(cost, dataset.names, found) if cost is not None else None if guessed else implied(found)
+    given = _prices(cost, dataset, found) if cost is not None else None if guessed else implied(found)
     cost_space = prices("uniform", dataset.names) if given is None else given
     about, example = cost_words(cost_space)
     if not has_prices(cost_space):
         about = "every mistake costs 1"
-    spoken = {"space": None if found is None else words(found), "cost": about, "example": example}
+    spoken = {"space": None if found is None else spoken_space(found), "cost": about, "example": example}
     return Knowledge(found, cost_space, spoken)
 
 
@@ -83,13 +84,24 @@ def discriminants(dataset: Dataset) -> LabelSpace | None:
     return lda(dataset.normalise(dataset.train.x).flatten(1), dataset.train.y, names=dataset.names)
 
 
+def _prices(cost: Any, dataset: Dataset, space: LabelSpace | None) -> LabelSpace:
+    """Return the prices of the classes of the data, or those of all classes, cut to the ones that were kept."""
+    among = dataset.source.get("all_names")
+    try:
+        return prices(cost, dataset.names, space)
+    except ValueError:
+        if among is None:
+            raise
+        return prices(cost, among).subset(list(dataset.names))
+
+
 def _space(space: Any, dataset: Dataset) -> LabelSpace | None:
     if isinstance(space, LabelSpace):
         _checks.known_names("compare", "classes of the data", list(dataset.names), space.names)
         return space.subset(list(dataset.names))
     if space is not None:
         x, y = (dataset.normalise(dataset.train.x).flatten(1), dataset.train.y) if str(space) == "lda" else (None, None)
-        return named(space, dataset.names, x, y)
+        return named(space, dataset.names, x, y, among=dataset.source.get("all_names"))
     if numeric_order(dataset.names) is not None:
         return named("ordinal", dataset.names)
     return _nouns(dataset)

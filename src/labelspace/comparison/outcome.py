@@ -115,7 +115,10 @@ class Outcome:
             found["balanced_accuracy"] = _mean([metrics.balanced_accuracy(*pair, classes) for pair in pairs])
         if self.judge.tree is not None:
             levels = torch.stack([metrics.level_accuracy(*pair, self.judge.tree) for pair in pairs]).mean(dim=0)
-            found.update({f"level_{number}": float(value) for number, value in enumerate(levels, start=1)})
+            grouped = self.judge.tree.source.get("builder") == "groups"
+            titles = ["group_accuracy"] if grouped else [f"level_{number}" for number in range(1, len(levels) + 1)]
+            # the last level is the classes themselves: beside groups it would repeat the accuracy
+            found.update(zip(titles, (levels[:-1] if grouped else levels).tolist(), strict=False))
         return found
 
     def calibration(self) -> dict[str, float]:

@@ -6,9 +6,10 @@ import tomllib
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from labelspace import _checks, _files
+from labelspace.data import chosen
 
 TRIALS = 5
 
@@ -25,7 +26,7 @@ class Plan(BaseModel):
 
     data: str = Field(description="a dataset's name, or a folder or file")
     data_options: dict[str, Any] = Field(default_factory=dict)
-    limit: int | None = Field(None, ge=1)
+    limit: int | str | None = None
     methods: tuple[str, ...]
     space: str | None = None
     cost: str | None = None
@@ -44,6 +45,11 @@ class Plan(BaseModel):
     probabilities: Literal["as is", "inverted"] = "as is"
     margin: float = Field(0.05, gt=0, le=1, description="relative changes within ± this do not matter")
     level: float = Field(0.95, gt=0, lt=1)
+
+    @field_validator("limit", mode="before")
+    @classmethod
+    def _limit_is_a_number_or_a_share(cls, value: Any) -> int | str | None:
+        return chosen.cap(value)
 
     def save(self, path: Path) -> None:
         """Write it as TOML."""

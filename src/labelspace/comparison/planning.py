@@ -86,6 +86,9 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
     tell("reading", {"data": question.data})
     draft = plan or _draft(question)
     job = _job(draft, question.dataset)
+    if not len(job.dataset.validation):
+        remedy = "Strengths and temperatures are chosen on it, and never on test data; `labelspace train` takes none."
+        raise _checks.fail("compare", "validation", "a part of the data", "no validation samples", remedy)
     if plan is not None:
         folder = folders.folder_of(out, plan.data, {**plan.model_dump(mode="json"), "key": job.dataset.key})
     else:

@@ -23,7 +23,8 @@ from labelspace.comparison.training import Report, Trained, Trainer
 from labelspace.comparison.verdict import judge_rows
 from labelspace.comparison.winner import choose, take_best_home
 from labelspace.engine.executors import Executor, Processes
-from labelspace.engine.run import as_dataset, own_threads_and_draws
+from labelspace.engine.given import OF_DATA, as_dataset, data_options
+from labelspace.engine.run import own_threads_and_draws
 from labelspace.space import LabelSpace
 
 
@@ -65,7 +66,8 @@ def compare(
         executor: where to compute; processes of one thread each by default.
         report: told of every step.
         command: how it was asked for, for the report.
-        options: other fields of a plan: backbone, epochs, limit, data_options, margin, probabilities, …
+        options: other fields of a plan: backbone, epochs, limit, data_options, margin, probabilities, …; and of
+            ``labelspace.data.load``: ``classes=["cat", "dog"]``, ``validation="first 5000"``.
 
     Example:
         >>> import tempfile
@@ -76,10 +78,13 @@ def compare(
     """
     tell: Report = report or (lambda event, numbers: None)
     executor = executor or Processes()
-    dataset = None if isinstance(data, str | Path) else as_dataset(data)
+    given = None if plan is None else Plan.load(plan)
+    if any(name in options for name in ("data_options", *OF_DATA)):
+        options["data_options"] = data_options("compare", options)
+    reading = options.get("data_options", {}) if given is None else given.data_options
+    dataset = None if isinstance(data, str | Path) else as_dataset(data, reading)
     name = str(data) if dataset is None else IN_MEMORY
     question = Question(name, dataset, check_methods(methods), space, cost, model, seeds, budget, options)
-    given = None if plan is None else Plan.load(plan)
     setting = set_up(question, given, out, fresh, getattr(executor, "workers", 1), tell)
     tell("plan", _announced(setting))
     trainer = Trainer(setting.plan, setting.folder, setting.judge, dataset, executor, report)

@@ -18,8 +18,9 @@ from labelspace.comparison.rows import Row, against_reference, make_row
 from labelspace.comparison.summary import costliest
 from labelspace.comparison.verdict import judge_decisions, judge_rows
 from labelspace.metrics.crossed import units_of
-from labelspace.sources.named import named, words
+from labelspace.sources.named import named
 from labelspace.sources.prices import cost_words, has_prices, implied, prices
+from labelspace.sources.spread import spoken_space
 from labelspace.space import LabelSpace
 
 MARGIN, LEVEL = 0.05, 0.95
@@ -92,7 +93,7 @@ def compare_scores(
         "data": {"name": "scores", "names": list(classes), "counts": counts, **_grouped(groups)},
         "seeds": list(range(len(models[0].scores))),
         "cost": {"words": about, "example": example, "priced": judge.priced},
-        "space": None if known is None else {"words": words(known)},
+        "space": None if known is None else {"words": spoken_space(known)},
         "decision": judge.rule,
         "extra": [],
         "rows": [row.plain() for row in rows],

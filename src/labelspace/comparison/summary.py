@@ -15,7 +15,7 @@ from labelspace.comparison.verdict import Verdict
 from labelspace.data.dataset import Dataset
 
 LISTED = 30
-TITLES = {"kappa": "κ² ↑", "balanced_accuracy": "balanced ↑"}
+TITLES = {"kappa": "κ² ↑", "balanced_accuracy": "balanced ↑", "group_accuracy": "right group ↑"}
 
 
 def title_of(plan: Plan, knowledge: Knowledge, dataset: Dataset) -> str:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from labelspace import _checks
-from labelspace.data import splits
+from labelspace.data import chosen, splits
 from labelspace.data.digests import Digests, of_values
 from labelspace.data.normalise import Normalise, statistics
 
@@ -52,7 +52,7 @@ class Dataset:
 
     Args:
         train: what models learn from.
-        validation: what choices are made on.
+        validation: what choices are made on; without samples where everything is trained on.
         test: what is measured once, at the end.
         names: class names in the order of class indices.
         kind: ``"images"``, ``"table"``, ``"text"`` or ``"features"``.
@@ -96,13 +96,13 @@ class Dataset:
         counts = ", ".join(f"{len(part)} {name}" for name, part in self.parts.items())
         return f"Dataset({self.kind} {shape}, {len(self.names)} classes: {counts})"
 
-    def limit(self, count: int, seed: int = 0) -> "Dataset":
+    def limit(self, count: int | str, seed: int = 0) -> "Dataset":
         """Return the dataset with at most ``count`` training samples, class proportions kept.
 
         The statistics of ``normalise`` are taken again, of the samples that are left; for text the vocabulary stays.
 
         Args:
-            count: how many training samples to keep, at least one per class.
+            count: how many training samples to keep, at least one per class; or a share of them, such as ``50%``.
             seed: which ones.
 
         Example:
@@ -110,7 +110,7 @@ class Dataset:
             >>> len(data.load("digits").limit(100).train)
             100
         """
-        _checks.whole("Dataset.limit", "count", count, low=len(self.names))
+        count = _checks.whole("Dataset.limit", "count", chosen.count(count, len(self.train)), low=len(self.names))
         _checks.whole("Dataset.limit", "seed", seed)
         if count >= len(self.train):
             return self

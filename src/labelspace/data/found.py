@@ -1,7 +1,6 @@
 """From what a reader found to a Dataset: split, take the features, look for the same content on both sides."""
 
 import json
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from labelspace import _checks
 from labelspace.data import labels, leakage, splits
+from labelspace.data.chosen import NONE, End
 from labelspace.data.dataset import PARTS, Dataset, Kind, Split
 from labelspace.data.digests import Digests, of_values
 from labelspace.data.normalise import statistics
@@ -21,9 +21,9 @@ Rows = NDArray[np.int64]
 
 
 class Shares(NamedTuple):
-    """How much of what is split becomes validation, and how much test."""
+    """How much of what is split becomes validation, and how much test; or which end of training, or ``"none"``."""
 
-    validation: float
+    validation: float | End | str
     test: float
 
 
@@ -85,8 +85,8 @@ def ranges(counts: Mapping[str, int]) -> dict[str, Rows]:
     }
 
 
-def assemble(found: Found, *, seed: int, validation: float | None, test: float | None) -> Dataset:
-    """Return the dataset, and warn where the same content is in training and in another part."""
+def assemble(found: Found, *, seed: int, validation: float | End | str | None, test: float | None) -> Dataset:
+    """Return the dataset; its source says where the same content is in training and in another part."""
     labels.check_classes(found.y, found.names)
     order, split = _order(found, seed, _shares(found, validation, test))
     taken = found.take(order)
@@ -104,8 +104,6 @@ def assemble(found: Found, *, seed: int, validation: float | None, test: float |
         **taken.source,
         **({"leakage": leaks} if leaks else {}),
     }
-    for sentence in leakage.sentences(leaks):
-        warnings.warn(sentence, UserWarning, stacklevel=3)
     options = json.loads(json.dumps(found.source.get("options", {})))
     key = of_values(found.content, found.kind, list(found.names), options, *order)
     return Dataset(
@@ -127,12 +125,12 @@ def _split(found: Found, rows: Rows, x: NDArray[Any], own: Digests) -> Split:
     return Split(torch.from_numpy(x), torch.from_numpy(found.y[rows]), groups, text, own)
 
 
-def _shares(found: Found, validation: float | None, test: float | None) -> Shares:
+def _shares(found: Found, validation: float | End | str | None, test: float | None) -> Shares:
     """Return what was asked for, and what the data says where nothing was."""
     shares = Shares(
         found.shares.validation if validation is None else validation, found.shares.test if test is None else test
     )
-    if sum(shares) >= 1:
+    if isinstance(shares.validation, float) and shares.validation + shares.test >= 1:
         got = f"{shares.validation:.3g} beside a test share of {shares.test:.3g}"
         raise _checks.fail(OWNER, "validation", "a share that leaves training samples", got)
     return shares
@@ -151,8 +149,11 @@ def _order(found: Found, seed: int, shares: Shares) -> tuple[list[Rows], dict[st
         rest, held = _hold_out(found, given["all"], test, seed)
         given = {"train": rest, "test": held}
         said.update(train="split", test=f"split from all, {test:.3g}", seed=seed)
-        validation = validation / (1 - test)
-    if "validation" not in given:
+        validation = validation / (1 - test) if isinstance(validation, float) else validation
+    if not isinstance(validation, float):
+        given, how = _without_chance(given, validation)
+        said.update(how)
+    elif "validation" not in given:
         rest, held = _hold_out(found, given["train"], validation, seed + 1)
         given.update(train=rest, validation=held)
         said.update(train="split", validation=f"split from train, {validation:.3g}", seed=seed)
@@ -160,6 +161,27 @@ def _order(found: Found, seed: int, shares: Shares) -> tuple[list[Rows], dict[st
     if whole:
         said["kept whole in training (one sample)"] = whole
     return [given[part] for part in PARTS], said
+
+
+def _without_chance(given: Mapping[str, Rows], validation: End | str) -> tuple[dict[str, Rows], dict[str, str]]:
+    """Return the parts with the validation part at one end of training, or nowhere, and how they came about."""
+    own = given.get("validation")
+    if validation == NONE:
+        everything = given["train"] if own is None else np.concatenate([given["train"], own])
+        said = {"validation": NONE} if own is None else {"train": "given, with the validation part", "validation": NONE}
+        return {**given, "train": everything, "validation": np.zeros(0, dtype=np.int64)}, said
+    assert isinstance(validation, End)
+    if own is not None:
+        remedy = "Leave it out to use that part, or say 'none' to train on it."
+        got = f"a part of the training data beside {len(own)} validation samples"
+        raise _checks.fail(OWNER, "validation", "left out where the data brings its own validation part", got, remedy)
+    rows, held = given["train"], validation.places(len(given["train"]))
+    if not 0 < len(held) < len(rows):
+        got = f"{len(held)} of {len(rows)} training samples"
+        raise _checks.fail(OWNER, "validation", "some training samples, not all", got)
+    said = {"train": "the rest", "validation": f"the {'first' if validation.first else 'last'} {len(held)} of train"}
+    chosen = np.isin(np.arange(len(rows)), held)
+    return {**given, "train": rows[~chosen], "validation": rows[chosen]}, said
 
 
 def _hold_out(found: Found, rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:

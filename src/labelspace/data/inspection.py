@@ -176,7 +176,9 @@ def _notes(dataset: Dataset, counts: Mapping[str, Sequence[int]], repeated: Mapp
         said.append(
             f"The largest class has {most} training samples ({names[0]!r}), the smallest {least} ({names[1]!r})."
         )
-    for part in ("validation", "test"):
+    if not len(dataset.validation):
+        said.append("There are no validation samples: nothing can be tuned, stopped early or calibrated.")
+    for part in ("validation", "test") if len(dataset.validation) else ("test",):
         absent = [name for name, count in zip(dataset.names, counts[part], strict=True) if count == 0]
         if absent:
             said.append(f"{len(absent)} classes have no {part} samples ({', '.join(map(repr, absent[:5]))}).")

@@ -1,7 +1,8 @@
 """By name or by path: which reader it is for, what options it takes, and the dataset that comes out."""
 
 import inspect
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
@@ -9,13 +10,26 @@ from pathlib import Path
 from typing import Any
 
 from labelspace import _checks
-from labelspace.data import arrays, cifar, digits, folders, idx, image_folder, table, table_files, tiny_imagenet
+from labelspace.data import (
+    arrays,
+    chosen,
+    cifar,
+    digits,
+    folders,
+    idx,
+    image_folder,
+    leakage,
+    table,
+    table_files,
+    tiny_imagenet,
+)
 from labelspace.data.dataset import Dataset
 from labelspace.data.found import Found, assemble
+from labelspace.data.subset import of_classes
 
 OWNER = "data.load"
 # options that every kind of data takes
-COMMON = ("seed", "validation", "test", "data_dir")
+COMMON = ("seed", "validation", "test", "classes", "data_dir")
 Reader = Callable[..., Found]
 
 
@@ -91,8 +105,9 @@ def load(
     name_or_path: Any,
     *,
     seed: int = 0,
-    validation: float | None = None,
+    validation: float | str | None = None,
     test: float | None = None,
+    classes: str | Sequence[str] | None = None,
     data_dir: str | Path | None = None,
     **options: Any,
 ) -> Dataset:
@@ -108,9 +123,12 @@ def load(
             folder of the same name: write ``./digits`` for the folder.
         seed: of the splits.
         validation: the share that is held out for choices, of what is split: 0.15 if not given (of digits, 300
-            images).
+            images). ``"first 5000"`` and ``"last 10%"`` take that end of the training samples, as they come; with
+            ``"none"`` everything but the test part is trained on, and nothing can be chosen.
         test: the share that is held out for the last measurement, where the data brings no test part: 0.15 if not
             given (of digits, 697 images).
+        classes: keep only samples of these classes, in all parts, with labels in the order given: names, or one text
+            such as ``"cat,dog"``, ``"first 5"`` or ``"last 50%"``.
         data_dir: where datasets known by name lie; else ``$LABELSPACE_DATA``, else the user's cache folder.
         options: of the reader, for example ``label=`` for tables or ``resize=`` for folders of pictures.
 
@@ -118,15 +136,21 @@ def load(
         >>> dataset = load(([[float(row)] for row in range(40)], ["no", "yes"] * 20), test=0.2)
         >>> dataset.names, len(dataset.test)
         (('no', 'yes'), 8)
+        >>> load("digits", classes=["9", "8"], validation="first 100")
+        Dataset(images 1×8×8, 2 classes: 194 train, 23 validation, 137 test)
     """
     read, place = reader_of(name_or_path, data_dir)
     _checks.whole(OWNER, "seed", seed)
-    for option, share in (("validation", validation), ("test", test)):
-        if share is not None:
-            _checks.number(OWNER, option, share, low=0, high=1, open_low=True, open_high=True)
+    held = chosen.validation(validation)
+    if test is not None:
+        _checks.number(OWNER, "test", test, low=0, high=1, open_low=True, open_high=True)
     _check_options(read, options)
     found = read(**options) if place is None else read(place, **options)
-    return assemble(found, seed=seed, validation=validation, test=test)
+    dataset = assemble(found, seed=seed, validation=held, test=test)
+    dataset = dataset if classes is None else of_classes(dataset, classes)
+    for sentence in leakage.sentences(dataset.source.get("leakage", {})):
+        warnings.warn(sentence, UserWarning, stacklevel=2)
+    return dataset
 
 
 def reader_of(name_or_path: Any, data_dir: str | Path | None = None) -> tuple[Reader, Any]:

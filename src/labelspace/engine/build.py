@@ -10,6 +10,7 @@ from torch import Tensor
 
 from labelspace import _checks, data, models
 from labelspace.criteria import Criterion, criterion_class, make_criterion
+from labelspace.data import chosen
 from labelspace.data.dataset import Dataset
 from labelspace.engine.augment import Augment
 from labelspace.engine.config import Config
@@ -59,8 +60,13 @@ def prepare(config: Config, dataset: Dataset | None = None, space: LabelSpace | 
     """Read the data, build the space, and complete the configuration."""
     criterion_class(config.method)  # an unknown method is refused before anything is read
     dataset = data.load(config.data, **config.data_options) if dataset is None else dataset
+    if config.patience is not None and not len(dataset.validation):
+        remedy = "Leave it out to train all epochs, or give a validation part; test data are never used for choices."
+        got = f"{config.patience} with no validation samples to stop by"
+        raise _checks.fail("train", "patience", "given with a validation part", got, remedy)
     if config.limit is not None:
-        dataset = dataset.limit(config.limit)
+        limited = dataset.limit(config.limit)
+        dataset, config = limited, config.model_copy(update={"limit": chosen.count(config.limit, len(dataset.train))})
     if config.backbone is not None:
         dataset = extract(dataset, models.backbone(config.backbone))
     if space is None and config.space is not None:
@@ -70,6 +76,7 @@ def prepare(config: Config, dataset: Dataset | None = None, space: LabelSpace | 
         space = space.subset(dataset.names)
     filled = {
         "data_key": dataset.key,
+        "data_options": chosen.plain(config.data_options, dataset.names),
         "space_key": "" if space is None else _digest(space),
         "teacher_key": "" if config.teacher is None else teacher_digest(config.teacher),
         "model": automatic_model(dataset) if config.model == "auto" else config.model,
@@ -83,7 +90,7 @@ def prepare(config: Config, dataset: Dataset | None = None, space: LabelSpace | 
 def _named_space(config: Config, dataset: Dataset) -> LabelSpace:
     assert config.space is not None
     if config.space != "lda":
-        return named(config.space, dataset.names)
+        return named(config.space, dataset.names, among=dataset.source.get("all_names"))
     # from the labels that are trained on: a space that knew the clean ones would leak them
     y = training_labels(Job(config, dataset, None))
     return named("lda", dataset.names, dataset.normalise(dataset.train.x), y)

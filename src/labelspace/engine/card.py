@@ -75,7 +75,7 @@ def _data_name(run: Run, comparison: Mapping[str, Any] | None) -> str:
 def _summary(run: Run, comparison: Mapping[str, Any] | None) -> list[str]:
     counts = {"train": run.result["train_samples"]}
     counts |= {part: len(run.scores[f"{part}_y"]) for part in ("validation", "test")}
-    listed = ", ".join(f"{count:,} {part}" for part, count in counts.items())
+    listed = ", ".join(f"{count:,} {part}" for part, count in counts.items() if count)
     lines = [f"Trained with labelspace {version('labelspace')} on {listed} samples, seed {run.config.seed}."]
     if comparison is not None and comparison.get("title"):
         lines += ["", escaped(comparison["title"])]

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from labelspace import _checks
+from labelspace.data import chosen
 
 FILLED_IN = ("data_key", "space_key", "teacher_key", "path", "world")  # not for users to set
 FORMAT = 2  # of what a run computes: raised when the same configuration would give other numbers
@@ -27,10 +28,10 @@ class Config(BaseModel):
     data: str = Field("digits", description="a dataset's name, or a folder or file")
     data_options: dict[str, Any] = Field(default_factory=dict, description="options of the reader")
     data_key: str = Field("", description="digest of the data's content and split; filled in when it is read")
-    limit: int | None = Field(None, ge=1, description="cap on training samples")
+    limit: int | str | None = Field(None, description="cap on training samples: a number, or a share such as 50%")
     method: str = Field("onehot", description="registry name of the criterion")
     method_options: dict[str, Any] = Field(default_factory=dict, description="options of the criterion")
-    space: str | None = Field(None, description="label space: ordinal, uniform, wordnet, lda, text or a label file")
+    space: str | None = Field(None, description="label space: a word, an order, groups, a taxonomy or a label file")
     space_key: str = Field("", description="digest of the label space; filled in when it is built")
     model: str = Field("auto", description="a model's name, or auto")
     model_options: dict[str, Any] = Field(default_factory=dict, description="options of the model")
@@ -57,6 +58,11 @@ class Config(BaseModel):
     threads: int = Field(1, ge=1, description="of torch; part of the key, as sums depend on it")
     path: Literal["loop", "vectorised"] = Field("loop", description="how it was computed; part of the key")
     world: int = Field(1, ge=1, description="ranks of a distributed run; part of the key")
+
+    @field_validator("limit", mode="before")
+    @classmethod
+    def _limit_is_a_number_or_a_share(cls, value: Any) -> int | str | None:
+        return chosen.cap(value)
 
     @model_validator(mode="after")
     def _step_needs_milestones(self) -> Self:

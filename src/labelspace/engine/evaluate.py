@@ -15,6 +15,8 @@ BATCH = 1024
 @torch.no_grad()
 def scores_of(learner: Learner, feed: Feed, config: Config) -> Tensor:
     """Return ``(N, K)`` scores in float32 or better."""
+    if not len(feed):
+        return torch.zeros(0, len(learner.criterion.names))
     learner.eval()
     with autocast(config):
         found = [learner(x) for x, _ in feed.batches(BATCH)]
@@ -48,7 +50,9 @@ def output_of(model: nn.Module, x: Tensor) -> Tensor:
 
 
 def summary(scores: Tensor, y: Tensor) -> dict[str, float]:
-    """Return accuracy and negative log-likelihood of softmax(scores)."""
+    """Return accuracy and negative log-likelihood of softmax(scores); nothing where there are no samples."""
+    if not len(y):
+        return {}
     return {
         "accuracy": (scores.argmax(dim=1) == y).double().mean().item(),
         "nll": cross_entropy(scores.double(), y).item(),

@@ -26,7 +26,10 @@ def extract(dataset: Dataset, backbone: Backbone) -> Dataset:
     if dataset.kind != backbone.kind:
         expected = f"of kind {backbone.kind!r}, which this backbone reads"
         raise _checks.fail("extract", "dataset", expected, repr(dataset.kind))
-    parts = {name: _features(split, backbone, f"{dataset.key}/{name}") for name, split in dataset.parts.items()}
+    filled = {name: split for name, split in dataset.parts.items() if len(split)}
+    parts = {name: _features(split, backbone, f"{dataset.key}/{name}") for name, split in filled.items()}
+    for name in dataset.parts.keys() - filled.keys():
+        parts[name] = replace(dataset.parts[name], x=parts["train"].x[:0], text=None)
     key = digests.of_values(dataset.key, backbone.key)
     raw = {"kind": dataset.kind, "shape": list(dataset.input_shape)}
     source = {**dataset.source, "backbone": backbone.key, "raw": raw}

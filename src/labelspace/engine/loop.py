@@ -161,7 +161,7 @@ class Loop:
         evaluate.fit_labels(self.learner, self.feed, self.y)
         scores = evaluate.scores_of(self.learner, self.validation, self.config)
         found = evaluate.summary(scores, self.validation.y)
-        if not math.isfinite(found["nll"]):
+        if found and not math.isfinite(found["nll"]):
             raise self._not_finite(found["nll"], "validation loss")
         line = {
             "epoch": state.epoch,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from labelspace import _checks, _distributed
-from labelspace.data import digests
-from labelspace.data import load as load_data
 from labelspace.data.dataset import Dataset
 from labelspace.engine import evaluate, predict
 from labelspace.engine.build import Job, Outline, make_learner, prepare
 from labelspace.engine.config import FILLED_IN, Config, make_config
 from labelspace.engine.feed import Feed
+from labelspace.engine.given import as_dataset, data_options
 from labelspace.engine.inputs import described
 from labelspace.engine.loop import Loop, Report
 from labelspace.engine.teacher import Teacher
@@ -31,7 +30,8 @@ class Run:
 
     Args:
         config: every choice that determined it.
-        result: accuracy and negative log-likelihood of validation and test data, epochs trained, its key.
+        result: accuracy and negative log-likelihood of validation and test data (nothing of a part without samples),
+            epochs trained, its key.
         epochs: one dict per epoch.
         scores: ``validation_scores``, ``validation_y``, ``test_scores``, ``test_y``.
         space: the label space it used or learned.
@@ -119,7 +119,7 @@ class Run:
 def train(
     data: Any = "digits",
     *,
-    space: str | LabelSpace | None = None,
+    space: str | Path | LabelSpace | None = None,
     smoothing: float | None = None,
     out: str | Path | None = None,
     checkpoint_seconds: float = 30.0,
@@ -133,12 +133,15 @@ def train(
 
     Args:
         data: a dataset's name, a folder or file, a Dataset, or a pair ``(x, y)``.
-        space: a LabelSpace, its name (ordinal, uniform, wordnet, text, lda) or a label file, for methods that need one.
+        space: for methods that need one, a LabelSpace or what ``labelspace.sources.named`` takes: ordinal, uniform,
+            wordnet, text, lda, an order ``low<mid<high``, groups (``groups:cat,dog|car,bus``, ``groups:cifar10-3``, a
+            file of lines ``pets: cat, dog``), a taxonomy or a label file.
         smoothing: shorthand for ``method_options={"smoothing": …}``.
         out: the folder that holds runs.
         checkpoint_seconds: how often to write a checkpoint.
         report: called with an event's name and its numbers.
-        options: the fields of ``Config``: method, model, epochs, seed, learning_rate, …
+        options: the fields of ``Config``: method, model, epochs, seed, learning_rate, …; and of
+            ``labelspace.data.load``: ``classes=["cat", "dog"]``, ``validation="first 5000"``.
 
     Example:
         >>> run = train("digits", method="uniform", model="linear", epochs=2, limit=100)
@@ -151,20 +154,14 @@ def train(
             raise _checks.fail("train", name, "left out: it is filled in", repr(given[name]))
     if smoothing is not None:
         given["method_options"] = {**given.get("method_options", {}), "smoothing": smoothing}
-    dataset = None if isinstance(data, str | Path) else as_dataset(data)
+    given["data_options"] = data_options("train", given)
+    dataset = None if isinstance(data, str | Path) else as_dataset(data, given["data_options"])
     name = str(data) if dataset is None else str(dataset.source.get("path", "given in Python"))
-    named_space = space if isinstance(space, str) else None
+    named_space = str(space) if isinstance(space, str | Path) else None
     config = make_config(**given, data=name, space=named_space, world=_distributed.world_size())
     with own_threads_and_draws(config):
         job = prepare(config, dataset, space if isinstance(space, LabelSpace) else None)
         return train_job(job, out, checkpoint_seconds=checkpoint_seconds, report=report)
-
-
-def as_dataset(data: Any) -> Dataset:
-    """Return a Dataset whose key is that of its content: parts may have been replaced since it was read."""
-    dataset = data if isinstance(data, Dataset) else load_data(data)
-    parts = [part for split in dataset.parts.values() for part in (split.x.numpy(), split.y.numpy())]
-    return replace(dataset, key=digests.of_values(dataset.key, list(dataset.names), *parts))
 
 
 @contextmanager

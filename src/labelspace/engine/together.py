@@ -93,13 +93,16 @@ class Together:
 
     def _end_epoch(self, epoch: int, losses: Tensor) -> None:
         _, found = self.scores(self.validation)
-        self._note_failures(epoch, "validation loss", torch.tensor([summary["nll"] for summary in found]))
+        if len(self.validation):
+            self._note_failures(epoch, "validation loss", torch.tensor([summary["nll"] for summary in found]))
         for lines, loss, summary in zip(self.history, losses.tolist(), found, strict=True):
             line = {"epoch": epoch, "learning_rate": learning_rate(self.config, epoch), "train_loss": loss}
             lines.append({**line, **{f"validation_{name}": value for name, value in summary.items()}})
 
     def scores(self, feed: Feed) -> tuple[Tensor, list[dict[str, float]]]:
         """Return all members' scores ``(M, N, K)`` of a part of the data, and their accuracy and likelihood."""
+        if not len(feed):
+            return torch.zeros(len(self.jobs), 0, len(self.dataset.names)), [{} for _ in self.jobs]
         features = math.prod(self.dataset.input_shape)
         scores = self.stack.scores(x for x, _ in feed.batches(1 + NUMBERS // (features * len(self.jobs))))
         return scores, _summaries(scores, feed.y)

@@ -145,7 +145,7 @@ def quadratic_kappa(predictions: Numbers, y: Numbers, classes: int | None = None
 
 
 def level_accuracy(predictions: Numbers, y: Numbers, tree_space: LabelSpace, *, per_sample: bool = False) -> Tensor:
-    """Return the accuracy at each level of a taxonomy, from the coarsest to the classes themselves.
+    """Return the accuracy at each level of a taxonomy, or of groups, from the coarsest to the classes themselves.
 
     At a level a prediction is right if it has the same ancestor there as the true class; a class that ends above a
     level stands for itself. A level at which all classes are one is left out: nobody can be wrong there.
@@ -153,7 +153,7 @@ def level_accuracy(predictions: Numbers, y: Numbers, tree_space: LabelSpace, *, 
     Args:
         predictions: class indices, or scores.
         y: true class indices.
-        tree_space: a space built by ``labelspace.tree``, or a subset of one.
+        tree_space: a space built by ``labelspace.tree`` or ``labelspace.groups``, or a subset of one.
         per_sample: return 1 or 0 for each sample and level instead of their means over samples.
 
     Shape:
@@ -173,9 +173,12 @@ def level_accuracy(predictions: Numbers, y: Numbers, tree_space: LabelSpace, *, 
 
 def _levels(space: Any) -> Tensor:
     """Return the number of each class's ancestor at each level, coarsest first."""
+    if isinstance(space, LabelSpace) and space.source.get("builder") == "groups":
+        return _groups(space)
     parents = space.source.get("parents") if isinstance(space, LabelSpace) else None
     if not isinstance(parents, Mapping):
-        raise _checks.fail("level_accuracy", "tree_space", "a space built by labelspace.tree", repr(space))
+        expected = "a space built by labelspace.tree or labelspace.groups"
+        raise _checks.fail("level_accuracy", "tree_space", expected, repr(space))
     _checks.known_names("level_accuracy", "tree_space", space.names, list(parents))
     paths = [_path(parents, name) for name in space.names]
     rows = []
@@ -184,6 +187,14 @@ def _levels(space: Any) -> Tensor:
         number = {node: place for place, node in enumerate(dict.fromkeys(nodes))}
         rows.append([number[node] for node in nodes])
     return torch.tensor([row for row in rows[:-1] if max(row) > 0] + rows[-1:])
+
+
+def _groups(space: LabelSpace) -> Tensor:
+    """Return the number of each class's group, unless all are in one, and of each class."""
+    group = {name: number for number, members in enumerate(space.source["groups"].values()) for name in members}
+    _checks.known_names("level_accuracy", "tree_space", space.names, list(group))
+    codes = [group[name] for name in space.names]
+    return torch.tensor([codes, list(range(len(space)))][0 if len(set(codes)) > 1 else 1 :])
 
 
 def _path(parents: Mapping[str, str], name: str) -> list[str]:

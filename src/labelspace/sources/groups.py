@@ -6,27 +6,41 @@ from collections.abc import Mapping, Sequence
 import torch
 
 from labelspace import _checks
+from labelspace.sources._groupings import GROUPINGS
 from labelspace.space import LabelSpace, kept_mass
 
 Members = Sequence[str] | Sequence[int]
 
 
-def groups(groups: Mapping[str, Members] | Sequence[Members], classes: int | Sequence[str] | None = None) -> LabelSpace:
+def groups(
+    groups: Mapping[str, Members] | Sequence[Members] | str, classes: int | Sequence[str] | None = None
+) -> LabelSpace:
     """Return relations for grouped classes: ``A_ij = 1/(n−1)`` inside a group of ``n``, else 0.
 
+    No mass leaves a group; a taxonomy (``tree``) lets some of it go everywhere.
+
     Args:
-        groups: ``{"pets": ["cat", "dog"], …}`` or a list of lists; members are names or class indices.
+        groups: ``{"pets": ["cat", "dog"], …}`` or a list of lists, members being names or class indices; or the name
+            of a published grouping of CIFAR-10: ``"cifar10-0"``, ``"cifar10-1"``, ``"cifar10-2"`` and
+            ``"cifar10-3"``, which is the semantic one (``"cifar10-semantic"``, in Table 1 ``"cifar10-4"``).
         classes: all classes in order, to fix their order and to check that none was left out. By default the
-            members in the order of the groups (indices: in the order of numbers).
+            members in the order of the groups (indices: in the order of numbers; names of a published grouping: of
+            the alphabet, as in CIFAR-10).
 
     Example:
         >>> groups({"pets": ["cat", "dog"], "vehicles": ["car", "bus", "tram"]}).nearest("cat", k=2)
         [('dog', 1.0), ('car', 0.0)]
+        >>> groups("cifar10-semantic").nearest("ship", k=3)
+        [('airplane', 0.5), ('truck', 0.5), ('automobile', 0.0)]
 
     Reference:
         "Embedding semantic relationships in hidden representations via label smoothing",
-        eq. (4).
+        eq. (4) and Table 1.
     """
+    if isinstance(groups, str):
+        published = GROUPINGS[_checks.choice("groups", "groups", groups, GROUPINGS)]
+        everyone = sorted(name for members in published.values() for name in members)
+        groups, classes = published, everyone if classes is None else classes
     named = _named(groups)
     indexed = any(isinstance(member, int) for members in named.values() for member in members)
     names = _names(named, indexed, classes)

@@ -1,12 +1,13 @@
 """A label space as the command line and configurations write it: a word, an order, or a file; and back into words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from labelspace import _checks
 from labelspace.sources._naming import OWNER, suggestion
 from labelspace.sources._text_file import is_there
+from labelspace.sources.grouping import PREFIX, grouping, groups_in
 from labelspace.sources.lda import lda
 from labelspace.sources.order import by_value, order, order_of, with_order
 from labelspace.sources.prices import cost_words
@@ -23,37 +24,49 @@ MOST_SHOWN = 12
 
 
 def named(
-    spec: str | Path | LabelSpace, names: Sequence[str] | None = None, x: Any = None, y: Any = None
+    spec: str | Path | LabelSpace,
+    names: Sequence[str] | None = None,
+    x: Any = None,
+    y: Any = None,
+    among: Sequence[str] | None = None,
 ) -> LabelSpace:
     """Return the label space that a word, an order or a file stands for, in the order of ``names``.
 
     Args:
         spec: ``low<mid<high``, an order that names every class once; ``ordinal``, for class names that are numbers,
             by value (an order is never guessed from the alphabet); ``uniform``, ``wordnet``, ``text``, ``lda``; the
-            path of a taxonomy, in any form that ``taxonomy`` reads; or the path of a label file (.safetensors).
-            A label space does as well.
-        names: the classes of the data; an order, a taxonomy and a label file bring their own where they are left out.
+            path of a taxonomy, in any form that ``taxonomy`` reads, which gives mass to all classes; groups, which
+            keep it inside: the path of a file of lines ``pets: cat, dog``, or ``groups:`` and what ``grouping``
+            reads; or the path of a label file (.safetensors). A label space does as well.
+        names: the classes of the data; an order, a taxonomy, groups and a label file bring their own where they are
+            left out.
         x: training samples, for ``lda``.
         y: their class indices, for ``lda``.
+        among: all classes of the data, where ``names`` are some of them: an order, a taxonomy or groups may speak of
+            all, and are cut.
 
     Example:
         >>> space = named("low<mid<high", ["high", "low", "mid"])
         >>> words(space), space.nearest("low", k=1)[0][0]
         ('order: low < mid < high', 'mid')
+        >>> words(named("groups:cat,dog|car,bus", ["bus", "car", "cat", "dog"]))
+        'groups: 4 classes in 2 groups'
     """
     if isinstance(spec, LabelSpace):
         return _aligned(spec, names)
     title = str(spec).strip()
     if title in NAMES:
         return _built(title, names, x, y)
+    if title.startswith(PREFIX):
+        return _cut(lambda classes: _aligned(grouping(title.removeprefix(PREFIX), classes), classes), names, among)
     path = Path(title).expanduser()
     if path.suffix == ".safetensors":
         return _aligned(LabelSpace.load(path), names)
     if "<" in title and not is_there(path):
-        return order(title, names)
+        return _cut(lambda classes: order(title, classes), names, among)
     if is_there(path) or path.suffix or "/" in title:
-        return taxonomy(path, names)
-    expected = f"one of {', '.join(NAMES)}, an order such as 'low<mid<high', a taxonomy or a label file"
+        return _cut(lambda classes: groups_in(path, classes) or taxonomy(path, classes), names, among)
+    expected = f"one of {', '.join(NAMES)}, an order such as 'low<mid<high', groups, a taxonomy or a label file"
     remedy = suggestion(title, NAMES) or "No file has this name either."
     raise _checks.fail(OWNER, "space", expected, repr(title), remedy)
 
@@ -129,6 +142,19 @@ def _built(title: str, names: Sequence[str] | None, x: Any, y: Any) -> LabelSpac
     if x is None or y is None:
         raise _checks.fail(OWNER, "space", "'lda' only where there are samples", "none", "Give the data.")
     return lda(x, y, names=names)
+
+
+def _cut(
+    build: Callable[[Sequence[str] | None], LabelSpace], names: Sequence[str] | None, among: Sequence[str] | None
+) -> LabelSpace:
+    """Return a space that was written for these classes, or for all of the data and is cut to these."""
+    if names is None or among is None or set(names) == set(among):
+        return build(names)
+    try:
+        return build(names)
+    except ValueError:
+        # what is wrong with it for all classes is what is wrong: the others are no slip
+        return _aligned(build(among), names)
 
 
 def _aligned(space: LabelSpace, names: Sequence[str] | None) -> LabelSpace:
