@@ -13,8 +13,9 @@ from torch import Tensor
 
 METRICS = ("cosine", "cos2", "euclidean")
 ROUNDING = 1e-13  # a distance below this is that of a point to itself: divided by such others it would look like one
-# Entries are float32: shares that differ by less are equal. The step is a power of two, so that distances are exact in
-# float32, and so that no 1/n lies near the middle of two steps: equal gaps of an order stay equal distances.
+# Entries are float32: shares that differ by less than about a millionth are equal. The step is a power of two, so that
+# distances are exact in float32 and no 1/n lies near the middle of two steps: equal gaps of an order (of up to a
+# thousand classes) stay equal distances, different ones different.
 STEP = 2.0**-20
 
 
@@ -99,8 +100,9 @@ def ordered(
     """
     distances = between(matrix, kind, metric, hops, chosen).float()
     found = weights(matrix, kind, metric, chosen)
-    # the weight of vectors is their distance in another form, with other rounding
-    by_weight = torch.argsort(found if metric is None else torch.zeros_like(found), dim=1, descending=True, stable=True)
+    if metric is not None:  # the weight of vectors is their distance in another form, with other rounding
+        return torch.argsort(distances, dim=1, stable=True), found
+    by_weight = torch.argsort(found, dim=1, descending=True, stable=True)
     by_distance = torch.argsort(distances.gather(1, by_weight), dim=1, stable=True)
     return by_weight.gather(1, by_distance), found
 

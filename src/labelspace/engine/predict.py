@@ -80,8 +80,8 @@ def features_of(run: "Run", x: Any, layer: str | None) -> Tensor:
         if not isinstance(result, tuple):
             remedy = f"The layers are: {', '.join(layer_names(model))}."
             raise _checks.fail("Run.features", "layer", "given for a model that returns no features", None, remedy)
-        features: Tensor = result[1]
-        return features.flatten(1)
+        penultimate: Tensor = result[1]
+        return penultimate.flatten(1)
 
     return _over(run, x, _prepared(run, found))
 
