@@ -140,6 +140,12 @@ def test_a_class_that_is_nowhere_else_cannot_be_held_out():
         data.load((np.arange(40.0)[:, None], np.array(["a"] * 10 + ["b"] * 30)), validation="first 12")
 
 
+def test_a_group_on_both_sides_of_a_chosen_split_is_told():
+    patients = np.arange(120) // 6
+    with pytest.warns(UserWarning, match="1 groups of the validation part are in an earlier part too"):
+        data.load((X, Y), groups=patients, validation="first 10")
+
+
 @pytest.mark.parametrize("way", [{"ignore": ["said"]}, {"text": "said"}])
 def test_tables_and_texts_without_a_validation_part(way, tmp_path: Path):
     rows = [

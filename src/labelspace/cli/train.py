@@ -140,12 +140,10 @@ def train(
         console.print(f"space       {spoken_space(run.space)}", soft_wrap=True, markup=False)
     for part in ("validation", "test"):
         numbers = run.result[part]
-        said = (
-            f"accuracy {numbers['accuracy']:.4f}   nll {numbers['nll']:.4f}"
-            if numbers
-            else "none: nothing was held out"
-        )
-        console.print(f"{part:<11} {said}")
+        if not numbers:
+            console.print(f"{part:<11} none: nothing was held out")
+            continue
+        console.print(f"{part:<11} accuracy {numbers['accuracy']:.4f}   nll {numbers['nll']:.4f}")
     console.print(f"folder      {run.folder}", soft_wrap=True)
 
 

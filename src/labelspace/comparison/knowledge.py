@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -90,7 +91,8 @@ def _prices(cost: Any, dataset: Dataset, space: LabelSpace | None) -> LabelSpace
     try:
         return prices(cost, dataset.names, space)
     except ValueError:
-        if among is None:
+        # a table may have been written for all classes; a rule is wrong for some as it is for all
+        if among is None or (isinstance(cost, str) and not Path(cost).expanduser().is_file()):
             raise
         return prices(cost, among).subset(list(dataset.names))
 
