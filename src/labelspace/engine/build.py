@@ -129,7 +129,7 @@ def automatic_model(dataset: Dataset) -> str:
     channels, height, width = dataset.input_shape
     if min(height, width) < 16:
         return "mlp-128"
-    return "lenet" if channels == 1 else "resnet8"
+    return "lenet" if channels == 1 else "resnet8-small"
 
 
 def _criterion(config: Config, outline: Outline, space: LabelSpace | None) -> Criterion:

@@ -75,7 +75,13 @@ class Run:
         learner = make_learner(
             self.config, Outline.stored(self.preprocessing), self.space if self.config.space_key else None
         )
-        learner.load_state_dict(self.weights)
+        try:
+            learner.load_state_dict(self.weights)
+        except RuntimeError as error:  # names or shapes of the tensors differ
+            expected = f"a run whose weights fit {self.config.method!r} on {self.config.model!r} as they are built here"
+            remedy = "An earlier version built one of them differently: train it again."
+            place = "given in Python" if self.folder is None else str(self.folder)
+            raise _checks.fail("Run.load", "folder", expected, place, remedy) from error
         return learner.eval()
 
     def predict(self, x: Any) -> Tensor:
