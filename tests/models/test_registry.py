@@ -27,7 +27,7 @@ def test_bottleneck_counts_are_those_of_table_3(name: str, published: int) -> No
         ("resnet110", (3, 32, 32), 464_154 + 13 * 97_216),  # thirteen more blocks in each stage
         ("resnet18", (3, 32, 32), 11_173_962),
         ("resnet34", (3, 32, 32), 21_282_122),
-        # the ImageNet networks of torchvision, 25,557,032 and 60,192,808, with a 3×3 stem and 10 classes instead of 1000
+        # torchvision's ImageNet networks, 25,557,032 and 60,192,808, with a 3×3 stem and 10 classes instead of 1000
         ("resnet50", (3, 32, 32), 25_557_032 - (49 - 9) * 3 * 64 - 990 * 2049),
         ("resnet152", (3, 32, 32), 60_192_808 - (49 - 9) * 3 * 64 - 990 * 2049),
         ("wrn-28-10", (3, 32, 32), 36_479_194),
@@ -205,7 +205,7 @@ def test_bad_names_and_shapes(name: str, shape: tuple[int, ...], message: str) -
         ("resnet8", {"widht": 4}, "Did you mean 'width'?"),
         ("resnet8", {"shortcut": "none"}, "`shortcut` of models.build('resnet8') must be one of 'pad', 'projection'"),
         ("resnet8", {"pooling": "8x8"}, "`pooling` of models.build('resnet8') must be one of '4x4', 'global'"),
-        ("wrn-28-12", {"width": 0}, "`width` of models.build('wrn-28-12') must be a whole number of at least 1. Got 0."),
+        ("wrn-28-12", {"width": 0}, "`width` of models.build('wrn-28-12') must be a whole number of at least 1."),
         ("resnet8", {"width": 0}, "`width` of models.build('resnet8') must be a whole number of at least 1. Got 0."),
     ],
 )

@@ -15,7 +15,7 @@ Milestones = Annotated[
     typer.Option("--milestones", metavar="EPOCHS", help="Where a step schedule multiplies by --gamma: 40,80."),
 ]
 Gamma = Annotated[
-    float | None, typer.Option("--gamma", help="The rate's factor: at each milestone (0.1 if not said), or every epoch.")
+    float | None, typer.Option("--gamma", help="The rate's factor at each milestone (0.1 if not said) or every epoch.")
 ]
 WarmupEpochs = Annotated[
     int | None, typer.Option("--warmup-epochs", help="Epochs over which the rate rises linearly to its start.")

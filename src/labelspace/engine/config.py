@@ -49,13 +49,15 @@ class Config(BaseModel):
     gamma: float = Field(0.1, gt=0, description="factor of the rate: at each milestone, or (exponential) every epoch")
     warmup_epochs: int = Field(0, ge=0, description="epochs over which the rate rises linearly to its start")
     clip: float | None = Field(None, gt=0, description="largest norm of the gradient")
-    augment: tuple[str, ...] = Field((), description="crop, resized-crop, flip, rotate, cutout, randaugment, mixup, cutmix")
+    augment: tuple[str, ...] = Field(
+        (), description="crop, flip, rotate, resized-crop, cutout, randaugment, mixup, cutmix"
+    )
     label_noise: str | None = Field(None, description="pairwise:RATE or symmetric:RATE, training labels only")
     precision: Literal["float32", "float64", "bfloat16"] = Field("float32", description="bfloat16 is autocast")
     channels_last: bool = False
     patience: int | None = Field(None, ge=1, description="stop after so many epochs without a better one, see best_by")
     best_by: Literal["last", "nll", "error"] = Field(
-        "last", description="epoch that is kept: the last, or the first of least validation nll (with patience) or error"
+        "last", description="epoch that is kept: the last, or the first of least validation nll or error"
     )
     record: tuple[Literal["test-curve"], ...] = Field(
         (), description="test-curve: test accuracy, nll and seconds of every epoch; no choice looks at them"

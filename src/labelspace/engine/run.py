@@ -39,8 +39,8 @@ class Run:
         weights: of model and criterion.
         preprocessing: what a batch goes through, and the names and shapes needed to build the model again.
         folder: where it is on disk, if anywhere.
-        times: ``train_seconds`` and ``evaluation_seconds`` of each epoch, where ``record`` asked for the test curve; not
-            part of what two equal runs have in common.
+        times: ``train_seconds`` (its steps) and ``evaluation_seconds`` (what followed, but for the test curve) of each
+            epoch, where ``record`` asked for the test curve; not part of what two equal runs have in common.
     """
 
     config: Config
