@@ -59,6 +59,7 @@ def prepare(config: Config, dataset: Dataset | None = None, space: LabelSpace | 
     """Read the data, build the space, and complete the configuration."""
     criterion_class(config.method)  # an unknown method is refused before anything is read
     dataset = data.load(config.data, **config.data_options) if dataset is None else dataset
+    _check_choice(config, dataset)
     if config.limit is not None:
         dataset = dataset.limit(config.limit)
     if config.backbone is not None:
@@ -78,6 +79,15 @@ def prepare(config: Config, dataset: Dataset | None = None, space: LabelSpace | 
         "label_noise": None if config.label_noise is None else label_noise(config.label_noise).spec,
     }
     return Job(config.model_copy(update=filled), dataset, space)
+
+
+def _check_choice(config: Config, dataset: Dataset) -> None:
+    """Refuse a choice among epochs where there is nothing to choose by: test data are never asked."""
+    if config.best_by == "last" or len(dataset.validation):
+        return
+    argument = "best_by" if config.patience is None else "patience"
+    remedy = "Leave it out to keep the last epoch, or give a validation part."
+    raise _checks.fail("train", argument, "left out for data without validation samples", "it", remedy)
 
 
 def _named_space(config: Config, dataset: Dataset) -> LabelSpace:

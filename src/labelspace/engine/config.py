@@ -110,14 +110,14 @@ def make_config(**values: Any) -> Config:
         return Config(**{name: _plain(name, value) for name, value in values.items()})
     except ValidationError as error:
         first = error.errors()[0]
-        place = str(first["loc"][0]) if first["loc"] else first["type"]
+        place = str(first["loc"][0]) if first["loc"] else first["type"] if first["type"] in known else "options"
         got = repr(first["input"]) if first["loc"] else repr(values[place]) if place in values else "nothing"
         raise _checks.fail("train", place, _lowered(first["msg"]), got) from error
 
 
 def _wrong(field: str, expected: str) -> PydanticCustomError:
     """Return the error of a field that does not go with others; ``make_config`` reads the field from its type."""
-    return PydanticCustomError(field, expected)  # type: ignore[arg-type]
+    return PydanticCustomError(field, expected)
 
 
 def _plain(name: str, value: Any) -> Any:

@@ -83,7 +83,8 @@ def resized_crop(
     if not samples:
         return x
     row, column = _positions(top, high, height), _positions(left, wide, width)
-    grid = torch.stack(torch.broadcast_tensors(column[:, None, :], row[:, :, None]), dim=3)
+    across, down = column[:, None, :].expand(-1, height, -1), row[:, :, None].expand(-1, -1, width)
+    grid = torch.stack([across, down], dim=3)
     # rounding may put a place on the image's edge a little outside of it
     return functional.grid_sample(x, grid.to(x.dtype), padding_mode="border", align_corners=False)
 

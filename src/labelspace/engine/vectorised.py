@@ -178,8 +178,7 @@ def _trained(members: Sequence[Member]) -> Iterator[Outcome]:
         scores = {f"{part}_scores": all_scores[number].clone() for part, (all_scores, _) in found.items()}
         labels = {f"{part}_y": feed.y.clone() for part, feed in feeds.items()}
         result = {part: summaries[number] for part, (_, summaries) in found.items()}
-        result["best_epoch"] = together.best_epoch[number]
-        run = _run(member, together.history[number], {**scores, **labels}, result)
+        run = _run(member, together.history[number], {**scores, **labels}, result, together.best_epoch[number])
         try:
             if member.folder is not None:
                 keep(run, member.folder)
@@ -193,9 +192,11 @@ def _run(
     history: list[dict[str, Any]],
     scores: dict[str, Tensor],
     result: dict[str, Any],
+    best_epoch: int,
 ) -> Run:
     config, dataset = member.job.config, member.job.dataset
-    facts = {"key": config.key(), "epochs": len(history), "train_samples": len(dataset.train)}
+    facts = {"key": config.key(), "epochs": len(history), "best_epoch": best_epoch}
+    facts["train_samples"] = len(dataset.train)
     return Run(
         config=config,
         result={**result, **facts},
