@@ -2,7 +2,8 @@
 
 A run's folder holds ``config.json``, ``environment.json``, ``checkpoint.pt`` while it runs, and when it is finished
 ``epochs.jsonl``, ``model.safetensors``, ``label_space.safetensors``, ``scores.safetensors``, ``preprocessing.json``
-and, written last, ``result.json``.
+and, written last, ``result.json``. All of these but ``environment.json`` are bit-identical for equal runs; how long the
+epochs took, where it was asked for, is in a file of its own, ``times.jsonl``.
 """
 
 import errno
@@ -34,6 +35,7 @@ except ImportError:  # not on Windows, where nothing keeps two processes from on
 NAME = "index.sqlite"
 INSERT = "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)"
 FILES = ("epochs.jsonl", "model.safetensors", "scores.safetensors", "label_space.safetensors", "preprocessing.json")
+TIMES = "times.jsonl"  # not one of them: no two runs take equally long
 
 
 class RunFolder:
@@ -82,8 +84,11 @@ class RunFolder:
 
     def write_epochs(self, epochs: list[dict[str, Any]]) -> None:
         """Write one JSON line per epoch, all of them: a resumed run must not leave lines it will write again."""
-        text = "".join(json.dumps(line, sort_keys=True) + "\n" for line in epochs)
-        _files.write_bytes(self.path / "epochs.jsonl", text.encode())
+        self._write_lines("epochs.jsonl", epochs)
+
+    def _write_lines(self, name: str, lines: list[dict[str, Any]]) -> None:
+        text = "".join(json.dumps(line, sort_keys=True) + "\n" for line in lines)
+        _files.write_bytes(self.path / name, text.encode())
 
     def finish(
         self,
@@ -94,9 +99,12 @@ class RunFolder:
         space: LabelSpace,
         preprocessing: dict[str, Any],
         result: dict[str, Any],
+        times: list[dict[str, Any]] | None = None,
     ) -> None:
         """Write everything a finished run leaves, the result last, then drop the checkpoints."""
         try:
+            if times:
+                self._write_lines(TIMES, times)
             self._write(epochs, weights, scores, space, preprocessing, result)
         except OSError as error:
             what = "The disk is full" if error.errno == errno.ENOSPC else f"Writing failed ({error.strerror})"
@@ -141,7 +149,14 @@ class RunFolder:
 
     def epochs(self) -> list[dict[str, Any]]:
         """Return the epoch lines."""
-        lines = (self.path / "epochs.jsonl").read_text(encoding="utf-8").splitlines()
+        return self._lines("epochs.jsonl")
+
+    def times(self) -> list[dict[str, Any]]:
+        """Return how long the epochs took; nothing where that was not asked for."""
+        return self._lines(TIMES) if (self.path / TIMES).is_file() else []
+
+    def _lines(self, name: str) -> list[dict[str, Any]]:
+        lines = (self.path / name).read_text(encoding="utf-8").splitlines()
         return [json.loads(line) for line in lines]
 
     def weights(self) -> dict[str, Tensor]:

@@ -45,6 +45,33 @@ def test_options_of_the_method(tmp_path: Path) -> None:
     assert config["method_options"] == {"repel": 0.1}
 
 
+def test_settings_of_the_papers_are_flags(tmp_path: Path) -> None:
+    flags = ["--optimiser", "sgd", "--momentum", "0", "--schedule", "step", "--milestones", "1, 2", "--gamma", "0.2"]
+    flags += ["--warmup-epochs", "1", "--clip", "5", "--weight-decay", "0.0001", "--best-by", "error"]
+    flags += ["--record", "test-curve", "--augment", "rotate:10", "--augment", "resized-crop:0.5", "--epochs", "3"]
+    text = run("train", "digits", "--json", "--out", str(tmp_path), *SHORT, *flags)
+    folder = Path(json.loads(text)["folder"])
+    config = json.loads((folder / "config.json").read_text())
+    assert (config["momentum"], config["gamma"], config["milestones"]) == (0, 0.2, [1, 2])
+    assert (config["warmup_epochs"], config["clip"], config["best_by"]) == (1, 5, "error")
+    assert (config["record"], config["augment"]) == (["test-curve"], ["rotate:10.0", "resized-crop:0.5"])
+    lines = [json.loads(line) for line in (folder / "epochs.jsonl").read_text().splitlines()]
+    assert [round(line["learning_rate"], 9) for line in lines] == [1e-3, 2e-4, 4e-5]
+    assert all(0 <= line["test_accuracy"] <= 1 for line in lines)
+    assert len((folder / "times.jsonl").read_text().splitlines()) == 3
+    again = run("train", "digits", "--out", str(tmp_path), *SHORT, *flags)
+    assert f"3 epochs (kept: {json.loads(text)['best_epoch'] + 1})" in again
+    assert "recorded    test accuracy in epochs.jsonl, seconds in times.jsonl" in again
+
+
+def test_a_rate_that_falls_every_epoch(tmp_path: Path) -> None:
+    flags = ["--schedule", "exponential", "--gamma", "0.5"]
+    folder = Path(json.loads(run("train", "digits", "--json", "--out", str(tmp_path), *SHORT, *flags))["folder"])
+    lines = [json.loads(line) for line in (folder / "epochs.jsonl").read_text().splitlines()]
+    assert [line["learning_rate"] for line in lines] == [1e-3, 5e-4]
+    assert not (folder / "times.jsonl").exists()
+
+
 def test_tensorboard(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     run("train", "digits", "--tensorboard", "--out", str(tmp_path), *SHORT)
@@ -61,6 +88,15 @@ def test_tensorboard(tmp_path: Path) -> None:
         (["train", "digits", "--epochs", "0"], "`--epochs` must be"),
         (["train", "digits", "--option", "repel"], "`--option` must be NAME=VALUE"),
         (["train", "digits", "--data-option", "test"], "`--data-option` must be NAME=VALUE"),
+        (["train", "digits", "--schedule", "exponential"], "`--gamma` must be given for schedule='exponential'"),
+        (["train", "digits", "--schedule", "step"], "`--milestones` must be given for schedule='step'"),
+        (
+            ["train", "digits", "--milestones", "4;8"],
+            "`--milestones` must be epochs separated by commas, such as 40,80",
+        ),
+        (["train", "digits", "--best-by", "loss"], "`--best-by` must be 'last', 'nll' or 'error'. Got 'loss'"),
+        (["train", "digits", "--record", "all"], "`--record` must be 'test-curve'. Got 'all'"),
+        (["train", "digits", "--momentum", "1"], "`--momentum` must be less than 1"),
         (["train", "digits", "--set", "clip"], "`--set` must be NAME=VALUE"),
         (["train", "digits", "--label", "y"], "`--label` must be an option of this kind of data"),
         (["train", "digits", "--data-option", "test=2"], "`--data-option test` must be a number in (0, 1)"),

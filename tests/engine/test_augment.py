@@ -6,6 +6,7 @@ import torch
 from labelspace.engine.augment import ENTRIES, Augment, augmentation, names
 from labelspace.engine.mixing import cutmix, mixup
 from labelspace.engine.randaugment import randaugment
+from labelspace.engine.resample import resized_crop, rotate
 from labelspace.engine.transforms import crop, cutout, flip
 
 
@@ -26,6 +27,11 @@ Y = torch.arange(16) % 4
         ("crop::reflect", lambda g: crop(X, g, fill="reflect")),
         ("flip", lambda g: flip(X, g)),
         ("flip:0.9", lambda g: flip(X, g, probability=0.9)),
+        ("rotate", lambda g: rotate(X, g)),
+        ("rotate:45", lambda g: rotate(X, g, degrees=45)),
+        ("resized-crop", lambda g: resized_crop(X, g)),
+        ("resized-crop:0.25:2", lambda g: resized_crop(X, g, smallest=0.25, ratio=2)),
+        ("resized-crop::1", lambda g: resized_crop(X, g, ratio=1)),
         ("cutout", lambda g: cutout(X, g)),
         ("cutout:8", lambda g: cutout(X, g, size=8)),
         ("randaugment", lambda g: randaugment(X, g)),
@@ -52,6 +58,9 @@ def test_a_text_is_a_call(spec: str, expected) -> None:
         ("crop::reflect", "crop::reflect"),
         ("crop:04", "crop:4"),
         ("flip:.5", "flip"),
+        ("rotate:20", "rotate"),
+        ("resized-crop:0.080", "resized-crop"),
+        ("resized-crop::1.5", "resized-crop:0.08:1.5"),
     ],
 )
 def test_equal_meanings_have_equal_texts(spec: str, short: str) -> None:
@@ -81,6 +90,11 @@ def test_all_names_are_listed_and_read_without_options() -> None:
         ("crop:-1", "`padding` of augmentation 'crop:-1' must be a whole number of at least 0. Got -1"),
         ("crop:4:mirror", "`fill` of augmentation 'crop:4:mirror' must be one of 'zero', 'reflect'"),
         ("flip:2", r"`probability` of .* must be a number in \[0, 1\]. Got 2"),
+        ("rotate:200", r"`degrees` of .* must be a number in \[0, 180\]. Got 200"),
+        ("resized-crop:0", r"`smallest` of .* must be a number in \(0, 1\]. Got 0"),
+        ("resized-crop:0.5:0.5", r"`ratio` of .* must be a number in \[1, inf\). Got 0.5"),
+        ("resized-crop:0.5:inf", r"`ratio` of .* Got inf"),
+        ("resizedcrop", "Did you mean 'resized-crop'?"),
         ("cutout:0", "`size` of .* at least 1"),
         ("randaugment:0", "`operations` of .* at least 1"),
         ("randaugment:2:11", r"`magnitude` of .* must be a number in \[0, 10\]. Got 11"),
@@ -115,7 +129,7 @@ def test_an_empty_list_changes_nothing() -> None:
 
 
 def test_the_number_of_threads_does_not_change_a_bit() -> None:
-    augment = Augment.parse(["crop", "flip", "randaugment", "cutout", "mixup"])
+    augment = Augment.parse(["crop", "flip", "rotate", "resized-crop", "randaugment", "cutout", "mixup"])
     x, y = torch.randn(96, 3, 32, 32, generator=seeded()), torch.arange(96) % 10
     threads = torch.get_num_threads()
     try:
@@ -128,7 +142,7 @@ def test_the_number_of_threads_does_not_change_a_bit() -> None:
 
 
 def test_digits_go_through_everything() -> None:
-    augment = Augment.parse(["crop", "flip", "cutout", "randaugment", "cutmix"])
+    augment = Augment.parse(["crop", "flip", "rotate", "resized-crop", "cutout", "randaugment", "cutmix"])
     x, y = augment(torch.rand(20, 1, 8, 8, generator=seeded()), torch.arange(20) % 10, 10, seeded())
     assert x.shape == (20, 1, 8, 8)
     assert bool(torch.isfinite(x).all())
@@ -146,7 +160,7 @@ def test_tables_and_features_can_be_mixed_up_only() -> None:
     for kind in ("table", "features"):
         x, y = Augment.parse(["mixup:1.0"], kind)(rows, Y[:6], 4, seeded(1))
         torch.testing.assert_close((x, y), mixup(rows, Y[:6], 4, 1.0, seeded(1)), rtol=0, atol=0)
-        for name in ("crop", "flip", "cutout", "randaugment", "cutmix"):
+        for name in ("crop", "flip", "rotate", "resized-crop", "cutout", "randaugment", "cutmix"):
             with pytest.raises(ValueError, match=f"'mixup'.* or empty for data of kind {kind!r}. Got '{name}'"):
                 Augment.parse([name], kind)
 

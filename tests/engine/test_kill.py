@@ -69,3 +69,4 @@ def test_twenty_kills_change_nothing(tmp_path: Path) -> None:
         whole = train_job(job, tmp_path / "whole", checkpoint_seconds=1e9)
         resumed = train_job(job, tmp_path / f"killed-{method}", checkpoint_seconds=1e9)
         assert contents(resumed) == contents(whole), method
+        assert len(resumed.times) == (len(resumed.epochs) if job.config.record else 0), method

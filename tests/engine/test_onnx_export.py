@@ -74,7 +74,7 @@ def test_other_precisions_are_written_in_single(precision: str, tmp_path: Path) 
 def test_colour_pictures_and_convolutions(tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
     x, y = draw.integers(0, 256, (60, 3, 16, 16), dtype=np.uint8), np.arange(60) % 3
-    run = train((x, y), model="resnet8", epochs=1)
+    run = train((x, y), model="resnet8-small", epochs=1)
     check(run, Decision("argmax", 0.5, None, run.preprocessing["names"]), tmp_path / "m.onnx", torch.from_numpy(x))
 
 

@@ -389,4 +389,20 @@ def test_clipping_bounds_the_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_batch_of_one_is_refused_where_the_model_normalises_over_it() -> None:
     images = torch.randint(256, (40, 3, 2, 2), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
     with pytest.raises(ValueError, match="`batch_size` of train must be at least 2 for this model"):
-        train((images, torch.arange(40) % 2), model="resnet8", batch_size=1, epochs=1)
+        train((images, torch.arange(40) % 2), model="resnet8-small", batch_size=1, epochs=1)
+
+
+def test_a_run_of_another_network_of_the_same_name_is_not_taken_for_it(tmp_path: Path) -> None:
+    images = torch.randint(256, (40, 3, 8, 8), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    run = train((images, torch.arange(40) % 2), model="resnet8-small", epochs=1, out=tmp_path)
+    assert run.folder is not None
+    config = _files.read_json(run.folder / "config.json")
+    _files.write_json(run.folder / "config.json", {**config, "model": "resnet8"})  # what the name once stood for
+    old = Run.load(run.folder)
+    with pytest.raises(ValueError, match="weights fit 'onehot' on 'resnet8' as they are built here.*train it again"):
+        old.learner()
+
+
+def test_pictures_get_a_small_residual_network_by_themselves() -> None:
+    images = torch.randint(256, (40, 3, 16, 16), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    assert train((images, torch.arange(40) % 2), epochs=1).config.model == "resnet8-small"

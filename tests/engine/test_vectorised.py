@@ -86,6 +86,7 @@ def test_in_double_precision_the_difference_is_rounding(method: str) -> None:
         {"optimiser": "sgd", "learning_rate": 0.1, "weight_decay": 0.01},
         {"optimiser": "adamw", "weight_decay": 0.1, "schedule": "linear"},
         {"schedule": "step", "milestones": (1,), "warmup_epochs": 2, "weight_decay": 0.1},
+        {"optimiser": "sgd", "momentum": 0, "learning_rate": 0.1, "schedule": "exponential", "gamma": 0.8},
         {"label_noise": "symmetric:0.3"},
         {"batch_size": 199},  # one sample is left over and joins the batch before it
         {"batch_size": 1000, "model": "linear"},
@@ -141,6 +142,7 @@ def test_groups_hold_what_differs_in_seed_and_numbers_only() -> None:
         {"method_options": {"ignore_index": 3}},
         {"clip": 1.0},
         {"patience": 2},
+        {"record": ("test-curve",)},
         {"augment": ("mixup:0.2",)},
         {"precision": "bfloat16"},
         {"channels_last": True},

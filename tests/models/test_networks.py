@@ -11,17 +11,22 @@ from torch import Tensor, nn
 from labelspace.models import build, names
 from labelspace.models.network import Network
 
-IMAGE_NAMES = [name for name in names() if name.startswith(("cnn", "lenet", "alexnet", "resnet", "bottleneck"))]
-SMALL = [name for name in IMAGE_NAMES if name not in ("resnet18", "resnet34", "resnet32", "bottleneck-18")]
+IMAGE_NAMES = [name for name in names() if name.startswith(("cnn", "lenet", "alexnet", "resnet", "wrn", "bottleneck"))]
+DEEP = [name for name in IMAGE_NAMES if name.startswith(("resnet", "wrn")) and name != "resnet8-small"]
+SMALL = [name for name in IMAGE_NAMES if name not in (*DEEP, "bottleneck-18")]
 TEXT = {"text-bag": {"vocabulary": 30, "width": 8}, "text-transformer": {"vocabulary": 30, "width": 8, "layers": 1}}
 CASES = [
-    *((name, (1, 28, 28), {}) for name in IMAGE_NAMES),
+    *((name, (1, 28, 28), {}) for name in SMALL),
+    *((name, shape, {"width": 2}) for name in DEEP for shape in ((1, 28, 28), (1, 8, 8))),
+    *((name, (3, 64, 64), {"width": 4}) for name in ("resnet8", "resnet18", "resnet50", "wrn-28-12")),
     *((name, (3, 32, 32), {}) for name in SMALL),
     *((name, (3, 64, 64), {}) for name in SMALL),
-    *((name, (1, 8, 8), {}) for name in IMAGE_NAMES),
+    *((name, (1, 8, 8), {}) for name in (*SMALL, "bottleneck-18", "resnet18")),
     ("resnet18", (3, 32, 32), {"width": 4}),
-    ("resnet8", (3, 33, 31), {"shortcut": "projection"}),
-    ("resnet8", (3, 33, 31), {}),
+    ("resnet18", (3, 65, 72), {"width": 4}),
+    ("resnet50", (3, 33, 31), {"width": 4, "shortcut": "pad"}),
+    ("resnet8-small", (3, 33, 31), {"shortcut": "projection"}),
+    ("resnet8-small", (3, 33, 31), {}),
     ("lenet", (3, 40, 20), {}),
     ("cnn-5x5", (1, 28, 28), {"hidden": 7}),
     *((name, shape, {}) for name in ("linear", "mlp", "mlp-32-2") for shape in ((13,), (1, 8, 8))),
@@ -164,7 +169,7 @@ def test_the_border_of_lenet_is_that_of_a_padded_convolution() -> None:
 
 
 def test_shortcuts_without_parameters() -> None:
-    pad = build("resnet8", (3, 8, 8), 5).body[4].shortcut  # type: ignore[index]
+    pad = build("resnet8-small", (3, 8, 8), 5).body[4].shortcut  # type: ignore[index]
     x = torch.arange(2 * 16 * 5 * 5, dtype=torch.float32).reshape(2, 16, 5, 5)
     y = pad(x)
     assert y.shape == (2, 32, 3, 3)
@@ -179,3 +184,40 @@ def test_a_bottleneck_that_can_be_drawn_stays_linear() -> None:
     _, wider = seeded("mlp-8-4", (1, 8, 8), 0)(x)
     assert (drawn < 0).any()
     assert (wider >= 0).all()
+
+
+def test_the_last_map_is_averaged_over_windows() -> None:
+    model = seeded("resnet18", (3, 64, 64), width=4).double().eval()
+    x = batch((3, 64, 64), "resnet18", 2).double()
+    *body, _, _ = model.body  # type: ignore[misc]
+    expected = nn.functional.avg_pool2d(nn.Sequential(*body)(x), 4)
+    assert expected.shape == (2, 32, 2, 2)
+    torch.testing.assert_close(model(x)[1], expected.flatten(1))
+
+
+def normalised(x: Tensor, convolution: nn.Conv2d, norm: nn.BatchNorm2d, stride: int = 1) -> Tensor:
+    padding = convolution.kernel_size[0] // 2
+    y = nn.functional.conv2d(x, convolution.weight, stride=stride, padding=padding)
+    return nn.functional.batch_norm(y, norm.running_mean, norm.running_var, norm.weight, norm.bias)
+
+
+def test_a_bottleneck_has_its_stride_in_the_middle() -> None:
+    block = seeded("resnet50", (3, 16, 16), width=4).double().eval().body[6]  # type: ignore[index]
+    x = batch((16, 8, 8), "resnet50").double()
+    middle = torch.relu(normalised(x, block.convolution1, block.norm1))
+    middle = torch.relu(normalised(middle, block.convolution2, block.norm2, stride=2))
+    change = normalised(middle, block.convolution3, block.norm3)
+    assert change.shape == (4, 32, 4, 4)
+    torch.testing.assert_close(block(x), torch.relu(change + normalised(x, *block.shortcut, stride=2)))
+
+
+def test_a_wide_block_is_activated_before_it_convolves() -> None:
+    block = seeded("wrn-28-12", (3, 16, 16), width=1).double().eval().body[1]  # type: ignore[index]
+    x = batch((1, 8, 8), "wrn").double()
+    active = torch.relu(x / (1 + block.norm1.eps) ** 0.5)  # batch norm at its start
+    middle = nn.functional.conv2d(active, block.convolution1.weight, padding=1)
+    change = nn.functional.conv2d(
+        torch.relu(middle / (1 + block.norm2.eps) ** 0.5), block.convolution2.weight, padding=1
+    )
+    expected = change + nn.functional.conv2d(active, block.projection.weight)
+    torch.testing.assert_close(block(x), expected)

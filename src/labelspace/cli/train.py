@@ -9,6 +9,7 @@ import typer
 
 from labelspace import _distributed
 from labelspace.cli import options as shared
+from labelspace.cli import training_options as training
 from labelspace.cli.options import parsed_options
 from labelspace.cli.screen import TrainingBar, bad_input_exits, console, errors
 from labelspace.criteria import criterion_class, methods
@@ -51,12 +52,22 @@ def train(
     limit: Annotated[str | None, typer.Option(help="Cap on training samples: 5000, or a share: 50%.")] = None,
     batch_size: Annotated[int, typer.Option(help="Samples per step.")] = 128,
     learning_rate: Annotated[float, typer.Option(help="Of the optimiser.")] = 1e-3,
-    optimiser: Annotated[str, typer.Option(help="sgd, adam or adamw.")] = "adam",
-    schedule: Annotated[str, typer.Option(help="constant, linear or step.")] = "constant",
+    optimiser: training.Optimiser = "adam",
+    momentum: training.Momentum = None,
+    schedule: training.Schedule = "constant",
+    milestones: training.Milestones = None,
+    gamma: training.Gamma = None,
+    warmup_epochs: training.WarmupEpochs = None,
     weight_decay: Annotated[float, typer.Option(help="Of everything but learned labels.")] = 0.0,
-    augment: Annotated[list[str] | None, typer.Option(help="crop, flip, cutout:8, mixup:0.2, …; repeatable.")] = None,
+    clip: training.Clip = None,
+    augment: training.Augment = None,
     label_noise: Annotated[str | None, typer.Option(help="pairwise:RATE or symmetric:RATE.")] = None,
     patience: Annotated[int | None, typer.Option(help="Stop after so many epochs without a better one.")] = None,
+    best_by: training.BestBy = None,
+    record: Annotated[
+        list[str] | None,
+        typer.Option(help="test-curve: test accuracy and seconds of every epoch, which no choice looks at."),
+    ] = None,
     threads: Annotated[int, typer.Option(help="Of torch; results depend on it.")] = 1,
     teacher: Annotated[str | None, typer.Option(help="Run folder whose model teaches (kd).")] = None,
     label: shared.Label = None,
@@ -71,7 +82,7 @@ def train(
     data_option: shared.DataOption = None,
     setting: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Any other setting: clip=1.0, precision=bfloat16, milestones=[40,80], …"),
+        typer.Option("--set", help="Any other setting: precision=bfloat16, channels_last=true, …"),
     ] = None,
     data_dir: shared.DataDir = None,
     tensorboard: Annotated[bool, typer.Option(help="Write TensorBoard events into OUT/tensorboard.")] = False,
@@ -98,6 +109,15 @@ def train(
         "schedule": schedule,
         "weight_decay": weight_decay,
         "augment": augment or [],
+        "record": record or [],
+        **training.given(
+            momentum=momentum,
+            milestones=milestones,
+            gamma=gamma,
+            warmup_epochs=warmup_epochs,
+            clip=clip,
+            best_by=best_by,
+        ),
         "label_noise": label_noise,
         "patience": patience,
         "threads": threads,
@@ -115,7 +135,7 @@ def train(
             data_option=data_option,
             data_dir=data_dir,
         ),
-        **parsed_options(setting or [], "--set", "clip=1.0"),
+        **parsed_options(setting or [], "--set", "precision=bfloat16"),
     }
     warning = _check_space(space, method, options["method_options"])
     joined = _distributed.join()  # under torchrun every rank comes here
@@ -133,7 +153,8 @@ def train(
         print(json.dumps({"folder": str(run.folder), **run.result}, indent=2))
         return
     epoch_word = "epoch" if run.result["epochs"] == 1 else "epochs"
-    console.print(f"{run.config.model} · {method} · {run.result['epochs']} {epoch_word} · seed {seed}")
+    kept = "" if run.config.best_by == "last" else f" (kept: {run.result['best_epoch'] + 1})"
+    console.print(f"{run.config.model} · {method} · {run.result['epochs']} {epoch_word}{kept} · seed {seed}")
     if space is not None and run.config.space == "ordinal":
         console.print(f"order       {' < '.join(run.preprocessing['names'])}", soft_wrap=True)
     if uses_space(method, options["method_options"]) and spread_words(run.space):
@@ -144,6 +165,8 @@ def train(
             console.print(f"{part:<11} none: nothing was held out")
             continue
         console.print(f"{part:<11} accuracy {numbers['accuracy']:.4f}   nll {numbers['nll']:.4f}")
+    if run.config.record:
+        console.print("recorded    test accuracy in epochs.jsonl, seconds in times.jsonl")
     console.print(f"folder      {run.folder}", soft_wrap=True)
 
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from labelspace import _checks
 from labelspace.engine.mixing import cutmix, mixup
 from labelspace.engine.randaugment import randaugment
+from labelspace.engine.resample import resized_crop, rotate
 from labelspace.engine.transforms import FILLS, crop, cutout, flip
 
 Kind = Literal["images", "table", "text", "features"]
@@ -51,6 +52,14 @@ ENTRIES: dict[str, Entry] = {
         ),
     ),
     "flip": Entry(flip, (Option("probability", 0.5, float, partial(_checks.number, low=0, high=1)),)),
+    "rotate": Entry(rotate, (Option("degrees", 20.0, float, partial(_checks.number, low=0, high=180)),)),
+    "resized-crop": Entry(
+        resized_crop,
+        (
+            Option("smallest", 0.08, float, partial(_checks.number, low=0, high=1, open_low=True)),
+            Option("ratio", None, float, partial(_checks.number, low=1)),
+        ),
+    ),
     "cutout": Entry(cutout, (Option("size", None, int, partial(_checks.whole, low=1)),)),
     "randaugment": Entry(
         randaugment,
@@ -109,7 +118,7 @@ def names() -> tuple[str, ...]:
     """Return every augmentation with its options and their defaults; options left out keep theirs.
 
     Example:
-        >>> names()[0], names()[3]
+        >>> names()[0], names()[5]
         ('crop:padding:fill=zero', 'randaugment:operations=2:magnitude=9.0')
     """
     described = []
@@ -124,7 +133,8 @@ def augmentation(spec: str) -> Augmentation:
 
     Args:
         spec: for example ``"crop"``, ``"crop:4:reflect"``, ``"flip"``, ``"cutout:8"``, ``"randaugment:2:9"``,
-            ``"mixup:0.2"``, ``"cutmix:1.0:sample"``. An empty value keeps the default: ``"crop::reflect"``.
+            ``"rotate:20"``, ``"resized-crop:0.25"``, ``"mixup:0.2"``, ``"cutmix:1.0:sample"``. An empty value keeps the
+            default: ``"crop::reflect"``.
 
     Example:
         >>> augmentation("randaugment:3").options

@@ -60,10 +60,7 @@ def prepare(config: Config, dataset: Dataset | None = None, space: LabelSpace | 
     """Read the data, build the space, and complete the configuration."""
     criterion_class(config.method)  # an unknown method is refused before anything is read
     dataset = data.load(config.data, **config.data_options) if dataset is None else dataset
-    if config.patience is not None and not len(dataset.validation):
-        remedy = "Leave it out to train all epochs, or give a validation part; test data are never used for choices."
-        got = f"{config.patience} with no validation samples to stop by"
-        raise _checks.fail("train", "patience", "given with a validation part", got, remedy)
+    _check_choice(config, dataset)
     if config.limit is not None:
         limited = dataset.limit(config.limit)
         dataset, config = limited, config.model_copy(update={"limit": chosen.count(config.limit, len(dataset.train))})
@@ -85,6 +82,16 @@ def prepare(config: Config, dataset: Dataset | None = None, space: LabelSpace | 
         "label_noise": None if config.label_noise is None else label_noise(config.label_noise).spec,
     }
     return Job(config.model_copy(update=filled), dataset, space)
+
+
+def _check_choice(config: Config, dataset: Dataset) -> None:
+    """Refuse a choice among epochs where there is nothing to choose by: test data are never asked."""
+    if config.best_by == "last" or len(dataset.validation):
+        return
+    argument = "best_by" if config.patience is None else "patience"
+    got = f"{getattr(config, argument)!r} with no validation samples to go by"
+    remedy = "Leave it out to keep the last epoch; test data are never used for choices."
+    raise _checks.fail("train", argument, "given with a validation part", got, remedy)
 
 
 def _named_space(config: Config, dataset: Dataset) -> LabelSpace:
@@ -136,7 +143,7 @@ def automatic_model(dataset: Dataset) -> str:
     channels, height, width = dataset.input_shape
     if min(height, width) < 16:
         return "mlp-128"
-    return "lenet" if channels == 1 else "resnet8"
+    return "lenet" if channels == 1 else "resnet8-small"
 
 
 def _criterion(config: Config, outline: Outline, space: LabelSpace | None) -> Criterion:

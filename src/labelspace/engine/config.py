@@ -7,12 +7,13 @@ from typing import Any, Literal, Self
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from labelspace import _checks
 from labelspace.data import chosen
 
 FILLED_IN = ("data_key", "space_key", "teacher_key", "path", "world")  # not for users to set
-FORMAT = 2  # of what a run computes: raised when the same configuration would give other numbers
+FORMAT = 3  # of what a run computes: raised when the same configuration would give other numbers
 
 
 class Config(BaseModel):
@@ -42,18 +43,26 @@ class Config(BaseModel):
     batch_size: int = Field(128, ge=1)
     optimiser: Literal["sgd", "adam", "adamw"] = "adam"
     learning_rate: float = Field(1e-3, gt=0)
-    momentum: float = Field(0.9, ge=0, lt=1)
+    momentum: float = Field(0.9, ge=0, lt=1, description="of sgd")
     weight_decay: float = Field(0.0, ge=0)
-    schedule: Literal["constant", "linear", "step"] = "constant"
+    schedule: Literal["constant", "linear", "step", "exponential"] = "constant"
     milestones: tuple[int, ...] = Field((), description="epochs at which the step schedule multiplies by gamma")
-    gamma: float = Field(0.1, gt=0)
+    gamma: float = Field(0.1, gt=0, description="factor of the rate: at each milestone, or (exponential) every epoch")
     warmup_epochs: int = Field(0, ge=0, description="epochs over which the rate rises linearly to its start")
     clip: float | None = Field(None, gt=0, description="largest norm of the gradient")
-    augment: tuple[str, ...] = Field((), description="crop, flip, cutout, randaugment, mixup, cutmix")
+    augment: tuple[str, ...] = Field(
+        (), description="crop, flip, rotate, resized-crop, cutout, randaugment, mixup, cutmix"
+    )
     label_noise: str | None = Field(None, description="pairwise:RATE or symmetric:RATE, training labels only")
     precision: Literal["float32", "float64", "bfloat16"] = Field("float32", description="bfloat16 is autocast")
     channels_last: bool = False
-    patience: int | None = Field(None, ge=1, description="stop after so many epochs without a better validation loss")
+    patience: int | None = Field(None, ge=1, description="stop after so many epochs without a better one, see best_by")
+    best_by: Literal["last", "nll", "error"] = Field(
+        "last", description="epoch that is kept: the last, or the first of least validation nll or error"
+    )
+    record: tuple[Literal["test-curve"], ...] = Field(
+        (), description="test-curve: test accuracy, nll and seconds of every epoch; no choice looks at them"
+    )
     seed: int = Field(0, ge=0)
     threads: int = Field(1, ge=1, description="of torch; part of the key, as sums depend on it")
     path: Literal["loop", "vectorised"] = Field("loop", description="how it was computed; part of the key")
@@ -63,11 +72,24 @@ class Config(BaseModel):
     @classmethod
     def _limit_is_a_number_or_a_share(cls, value: Any) -> int | str | None:
         return chosen.cap(value)
+    @model_validator(mode="before")
+    @classmethod
+    def _filled_in(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        if values.get("best_by") is None:
+            values = {**values, "best_by": "last" if values.get("patience") is None else "nll"}
+        return {**values, "record": [values["record"]]} if isinstance(values.get("record"), str) else values
 
     @model_validator(mode="after")
-    def _step_needs_milestones(self) -> Self:
+    def _goes_together(self) -> Self:
         if self.schedule == "step" and not self.milestones:
-            raise ValueError("given for schedule='step': the epochs at which the rate falls")
+            raise _wrong("milestones", "given for schedule='step': the epochs at which the rate falls")
+        if self.schedule == "exponential" and "gamma" not in self.model_fields_set:
+            # the default is a step's; taken every epoch it would end training after three
+            raise _wrong("gamma", "given for schedule='exponential': the rate's factor of an epoch, such as 0.95")
+        if self.patience is not None and self.best_by == "last":
+            raise _wrong("best_by", "'nll' or 'error' with patience: it waits for a better epoch")
         return self
 
     def key(self) -> str:
@@ -93,8 +115,14 @@ def make_config(**values: Any) -> Config:
         return Config(**{name: _plain(name, value) for name, value in values.items()})
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "milestones"
-        raise _checks.fail("train", place, _lowered(first["msg"]), repr(first["input"])) from error
+        place = str(first["loc"][0]) if first["loc"] else first["type"] if first["type"] in known else "options"
+        got = repr(first["input"]) if first["loc"] else repr(values[place]) if place in values else "nothing"
+        raise _checks.fail("train", place, _lowered(first["msg"]), got) from error
+
+
+def _wrong(field: str, expected: str) -> PydanticCustomError:
+    """Return the error of a field that does not go with others; ``make_config`` reads the field from its type."""
+    return PydanticCustomError(field, expected)
 
 
 def _plain(name: str, value: Any) -> Any:

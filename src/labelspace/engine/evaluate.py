@@ -57,3 +57,13 @@ def summary(scores: Tensor, y: Tensor) -> dict[str, float]:
         "accuracy": (scores.argmax(dim=1) == y).double().mean().item(),
         "nll": cross_entropy(scores.double(), y).item(),
     }
+
+
+def to_minimise(summary: dict[str, float], best_by: str) -> float:
+    """Return the number by which an epoch is better than another: the smaller the better.
+
+    Example:
+        >>> to_minimise({"accuracy": 0.75, "nll": 1.5}, "error")
+        0.25
+    """
+    return 1 - summary["accuracy"] if best_by == "error" else summary["nll"]

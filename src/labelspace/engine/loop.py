@@ -37,9 +37,11 @@ class Progress:
     step: int = 0
     loss_sum: float = 0.0
     history: list[dict[str, Any]] = field(default_factory=list)
-    best_loss: float = math.inf
+    best_value: float = math.inf
     best_epoch: int = -1
     best: dict[str, Tensor] | None = None
+    seconds: float = 0.0  # of this epoch's steps so far, also those before a resume
+    times: list[dict[str, Any]] = field(default_factory=list)
 
 
 class Loop:
@@ -68,6 +70,8 @@ class Loop:
         self.report = report or (lambda event, numbers: None)
         self.feed = Feed(job.dataset.train, job.dataset, job.config)
         self.validation = Feed(job.dataset.validation, job.dataset, job.config)
+        # looked at for the record only: nothing may be chosen by it
+        self.test = Feed(job.dataset.test, job.dataset, job.config) if "test-curve" in job.config.record else None
         self.y = training_labels(job)
         self.augment = Augment.parse(self.config.augment, job.dataset.kind)
         self.learner = make_learner(job.config, Outline.of(job.dataset), job.space)
@@ -80,17 +84,17 @@ class Loop:
         self.call = DistributedDataParallel(self.learner) if _distributed.world_size() > 1 else self.learner
 
     def run(self) -> Learner:
-        """Train to the end and return the learner, at its best epoch where early stopping was asked for."""
+        """Train to the end and return the learner, at the epoch that the configuration wants to keep."""
         state, last_saved = self.progress, time.monotonic()
         self.learner.train()
         while state.epoch < self.config.epochs and not self._stopped():
-            started = time.monotonic()
             set_rate(self.optimiser, learning_rate(self.config, state.epoch))
             for step, rows in self._batches(state.epoch):
+                began = time.perf_counter()
                 state.loss_sum += self._step(step, rows) * len(rows)
-                state.step = step + 1
+                state.step, state.seconds = step + 1, state.seconds + time.perf_counter() - began
                 last_saved = self._save_if_due(last_saved, distributed=False)
-            self._end_epoch(time.monotonic() - started)
+            self._end_epoch()
             last_saved = self._save_if_due(last_saved, distributed=True)
         if state.best is not None:
             self.learner.load_state_dict(state.best)
@@ -155,12 +159,11 @@ class Loop:
             filler = torch.zeros_like(filler) if filler.is_floating_point() else torch.full_like(filler, padding)
         return torch.cat([mine, filler])
 
-    def _end_epoch(self, seconds: float) -> None:
-        state = self.progress
+    def _end_epoch(self) -> None:
+        state, began = self.progress, time.perf_counter()
         self.learner.end_epoch()
         evaluate.fit_labels(self.learner, self.feed, self.y)
-        scores = evaluate.scores_of(self.learner, self.validation, self.config)
-        found = evaluate.summary(scores, self.validation.y)
+        found = self._judged(self.validation)
         if found and not math.isfinite(found["nll"]):
             raise self._not_finite(found["nll"], "validation loss")
         line = {
@@ -169,13 +172,29 @@ class Loop:
             "train_loss": state.loss_sum / len(self.feed),
             **{f"validation_{name}": value for name, value in found.items()},
         }
+        seconds = {"train_seconds": state.seconds, "evaluation_seconds": time.perf_counter() - began}
+        self._keep_if_better(found)
+        if self.test is not None:
+            line |= {f"test_{name}": value for name, value in self._judged(self.test).items()}
+            state.times.append({"epoch": state.epoch, **seconds})
         state.history.append(line)
-        if self.config.patience is not None and found["nll"] < state.best_loss:
-            state.best_loss, state.best_epoch = found["nll"], state.epoch
+        state.epoch, state.step, state.loss_sum, state.seconds = state.epoch + 1, 0, 0.0, 0.0
+        # seconds have a place of their own: an epoch's line holds only what the configuration determines
+        self.report("epoch", {**line, "epochs": self.config.epochs, "seconds": sum(seconds.values())})
+
+    def _judged(self, feed: Feed) -> dict[str, float]:
+        return evaluate.summary(evaluate.scores_of(self.learner, feed, self.config), feed.y)
+
+    def _keep_if_better(self, validation: dict[str, float]) -> None:
+        """Remember the weights of the first epoch that is better than all before it."""
+        state = self.progress
+        if self.config.best_by == "last":
+            state.best_epoch = state.epoch
+            return
+        value = evaluate.to_minimise(validation, self.config.best_by)
+        if value < state.best_value:
+            state.best_value, state.best_epoch = value, state.epoch
             state.best = {name: value.detach().clone() for name, value in self.learner.state_dict().items()}
-        state.epoch, state.step, state.loss_sum = state.epoch + 1, 0, 0.0
-        # seconds are shown and not recorded: a record holds only what the configuration determines
-        self.report("epoch", {**line, "epochs": self.config.epochs, "seconds": seconds})
 
     def _stopped(self) -> bool:
         patience = self.config.patience

@@ -19,7 +19,7 @@ def learning_rate(config: Config, epoch: int) -> float:
     """Return the rate of an epoch.
 
     ``linear`` falls in equal steps and would reach 0 after the last epoch; ``step`` multiplies by gamma at each
-    milestone; warm-up rises linearly over the first epochs.
+    milestone, ``exponential`` after every epoch; warm-up rises linearly over the first epochs.
 
     Example:
         >>> config = Config(schedule="linear", epochs=4, learning_rate=0.1)
@@ -31,6 +31,8 @@ def learning_rate(config: Config, epoch: int) -> float:
         rate *= 1 - epoch / config.epochs
     if config.schedule == "step":
         rate *= config.gamma ** sum(epoch >= milestone for milestone in config.milestones)
+    if config.schedule == "exponential":
+        rate *= config.gamma**epoch
     if epoch < config.warmup_epochs:
         rate *= (epoch + 1) / config.warmup_epochs
     return rate

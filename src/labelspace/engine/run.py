@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +31,15 @@ class Run:
     Args:
         config: every choice that determined it.
         result: accuracy and negative log-likelihood of validation and test data (nothing of a part without samples),
-            epochs trained, its key.
+            epochs trained, which one was kept (``best_epoch``, from 0), its key.
         epochs: one dict per epoch.
         scores: ``validation_scores``, ``validation_y``, ``test_scores``, ``test_y``.
         space: the label space it used or learned.
         weights: of model and criterion.
         preprocessing: what a batch goes through, and the names and shapes needed to build the model again.
         folder: where it is on disk, if anywhere.
+        times: ``train_seconds`` (its steps) and ``evaluation_seconds`` (what followed, but for the test curve) of each
+            epoch, where ``record`` asked for the test curve; not part of what two equal runs have in common.
     """
 
     config: Config
@@ -48,6 +50,7 @@ class Run:
     weights: dict[str, Tensor]
     preprocessing: dict[str, Any]
     folder: Path | None = None
+    times: list[dict[str, Any]] = field(default_factory=list)
 
     def __repr__(self) -> str:
         """Return one line: what was trained and how well."""
@@ -68,14 +71,35 @@ class Run:
             weights=stored.weights(),
             preprocessing=stored.preprocessing(),
             folder=Path(folder),
+            times=stored.times(),
         )
+
+    @property
+    def test_curve(self) -> list[float]:
+        """Test accuracy after each epoch, recorded where ``record`` asked for it and used for no choice.
+
+        Example:
+            >>> run = train("digits", model="linear", epochs=3, limit=100, record="test-curve")
+            >>> len(run.test_curve), run.test_curve[-1] == run.result["test"]["accuracy"]
+            (3, True)
+        """
+        if "test-curve" not in self.config.record:
+            remedy = "Train it with record='test-curve' (--record test-curve)."
+            raise _checks.fail("train", "record", "'test-curve' for a test curve", list(self.config.record), remedy)
+        return [line["test_accuracy"] for line in self.epochs]
 
     def learner(self) -> Learner:
         """Build the trained model and criterion again."""
         learner = make_learner(
             self.config, Outline.stored(self.preprocessing), self.space if self.config.space_key else None
         )
-        learner.load_state_dict(self.weights)
+        try:
+            learner.load_state_dict(self.weights)
+        except RuntimeError as error:  # names or shapes of the tensors differ
+            expected = f"a run whose weights fit {self.config.method!r} on {self.config.model!r} as they are built here"
+            remedy = "An earlier version built one of them differently: train it again."
+            place = "given in Python" if self.folder is None else str(self.folder)
+            raise _checks.fail("Run.load", "folder", expected, place, remedy) from error
         return learner.eval()
 
     def predict(self, x: Any) -> Tensor:
@@ -146,7 +170,7 @@ def train(
     Example:
         >>> run = train("digits", method="uniform", model="linear", epochs=2, limit=100)
         >>> sorted(run.result)
-        ['epochs', 'key', 'test', 'train_samples', 'validation']
+        ['best_epoch', 'epochs', 'key', 'test', 'train_samples', 'validation']
     """
     given = dict(options)
     for name in FILLED_IN:
@@ -238,6 +262,7 @@ def keep(run: Run, folder: RunFolder) -> None:
         space=run.space,
         preprocessing=run.preprocessing,
         result=run.result,
+        times=run.times,
     )
 
 
@@ -250,11 +275,14 @@ def _finished(job: Job, loop: Loop, learner: nn.Module, folder: Path | None) -> 
         scores[f"{part}_scores"] = evaluate.scores_of(learner, feed, job.config)
         scores[f"{part}_y"] = feed.y.clone()
         result[part] = evaluate.summary(scores[f"{part}_scores"], feed.y)
-    facts = {"key": job.config.key(), "epochs": loop.progress.epoch, "train_samples": len(job.dataset.train)}
+    state = loop.progress
+    facts = {"key": job.config.key(), "epochs": state.epoch, "best_epoch": state.best_epoch}
+    facts["train_samples"] = len(job.dataset.train)
     return Run(
         config=job.config,
         result={**result, **facts},
-        epochs=loop.progress.history,
+        epochs=state.history,
+        times=state.times,
         scores=scores,
         space=learner.criterion.label_space(),
         weights={name: value.detach().clone().contiguous() for name, value in learner.state_dict().items()},

@@ -13,7 +13,7 @@ from labelspace.decision import Decision
 from labelspace.engine.card import card
 from labelspace.engine.predictions import FILE, check_names
 from labelspace.engine.run import Run, keep
-from labelspace.records import FILES, RunFolder
+from labelspace.records import FILES, TIMES, RunFolder
 
 ABANDONED = 3600  # seconds
 COPIED = ("config.json", "environment.json", *FILES, "result.json")
@@ -62,6 +62,8 @@ def _copy(run: Run, building: Path) -> None:
     building.mkdir()
     for name in COPIED:
         shutil.copyfile(run.folder / name, building / name)
+    if (run.folder / TIMES).is_file():
+        shutil.copyfile(run.folder / TIMES, building / TIMES)
 
 
 def _move(building: Path, place: Path) -> None:

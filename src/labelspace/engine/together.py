@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from labelspace.engine.build import Job, training_labels
+from labelspace.engine.evaluate import to_minimise
 from labelspace.engine.feed import Feed
 from labelspace.engine.loop import TrainingError, in_batches, not_finite
 from labelspace.engine.optimise import learning_rate, make_optimiser, set_rate
@@ -51,9 +52,13 @@ class Together:
         self.optimiser = make_optimiser(self.config, self.stack.parameter_groups(self.config.weight_decay))
         self.history: list[list[dict[str, Any]]] = [[] for _ in self.jobs]
         self.failures: dict[int, TrainingError] = {}
+        self.best_value = [math.inf] * len(self.jobs)
+        self.best_epoch = [-1] * len(self.jobs)
+        kept = {} if self.config.best_by == "last" else self.stack.parameters
+        self.best = {name: value.clone() for name, value in kept.items()}
 
     def run(self) -> None:
-        """Train all members to the end."""
+        """Train all members to the end, and go back to the epoch that is to be kept."""
         for epoch in range(self.config.epochs):
             set_rate(self.optimiser, learning_rate(self.config, epoch))
             total = torch.zeros(len(self.jobs), dtype=torch.float64)
@@ -62,6 +67,8 @@ class Together:
             self._end_epoch(epoch, total / len(self.feed))
             if len(self.failures) == len(self.jobs):
                 return
+        for name, value in self.best.items():
+            self.stack.parameters[name].copy_(value)
 
     def _batches(self, epoch: int) -> Iterator[Tensor]:
         """Yield the rows of each batch for every seed, ``(seeds, B)``."""
@@ -98,6 +105,19 @@ class Together:
         for lines, loss, summary in zip(self.history, losses.tolist(), found, strict=True):
             line = {"epoch": epoch, "learning_rate": learning_rate(self.config, epoch), "train_loss": loss}
             lines.append({**line, **{f"validation_{name}": value for name, value in summary.items()}})
+        self._keep_if_better(epoch, found)
+
+    def _keep_if_better(self, epoch: int, found: list[dict[str, float]]) -> None:
+        """Remember the weights of every member's first epoch that is better than all before it."""
+        if self.config.best_by == "last":
+            self.best_epoch = [epoch] * len(self.jobs)
+            return
+        for number, summary in enumerate(found):
+            value = to_minimise(summary, self.config.best_by)
+            if value < self.best_value[number]:
+                self.best_value[number], self.best_epoch[number] = value, epoch
+                for name, best in self.best.items():
+                    best[number] = self.stack.parameters[name][number]
 
     def scores(self, feed: Feed) -> tuple[Tensor, list[dict[str, float]]]:
         """Return all members' scores ``(M, N, K)`` of a part of the data, and their accuracy and likelihood."""

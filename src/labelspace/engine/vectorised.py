@@ -25,8 +25,7 @@ from labelspace.models.mlp import parse_widths
 from labelspace.records import RunFolder
 
 Outcome = Run | Exception
-FIELDS = ("teacher", "clip", "patience")  # not together: each needs a look at every member in every step or epoch
-OPTIONS = frozenset(("ignore_index", "reduction", "class_dim"))  # not together: stacked batches are whole and flat
+OPTIONS = ("ignore_index", "reduction", "class_dim")
 FEWEST, LARGEST = 4, 64  # members of a group: all of their batches are in memory at once
 WIDEST = 256
 
@@ -38,15 +37,38 @@ def eligible(config: Config) -> bool:
         >>> eligible(Config(model="mlp-16-2")), eligible(Config(model="mlp-16-2", method="ols"))
         (True, False)
     """
+    return not obstacle(config)
+
+
+def obstacle(config: Config) -> str:
+    """Return why a run cannot be part of a group, in words; nothing where it can.
+
+    Example:
+        >>> obstacle(Config(model="linear", patience=3))
+        'patience: members would end at different epochs'
+    """
     if re.fullmatch(r"linear|mlp(-[1-9]\d*)*", config.model) is None:
-        return False
-    if config.augment or config.channels_last or config.precision == "bfloat16" or config.world > 1:
-        return False
-    if any(getattr(config, name) is not None for name in FIELDS) or not OPTIONS.isdisjoint(config.method_options):
-        return False
+        return f"model {config.model}: only linear and MLPs are stacked"
+    reasons = {
+        "augment": bool(config.augment) and "every member has its own draws",
+        "channels_last": config.channels_last and "there are no channels in a stack",
+        "precision": config.precision == "bfloat16" and "autocast does not reach stacked layers",
+        "world": config.world > 1 and "ranks share one model",
+        "teacher": config.teacher is not None and "it would be asked about every member's batch",
+        "clip": config.clip is not None and "every member has its own gradient norm",
+        "patience": config.patience is not None and "members would end at different epochs",
+        "record": bool(config.record) and "an epoch of one member has no time of its own",
+    }
+    for name, reason in reasons.items():
+        if reason:
+            return f"{name}: {reason}"
+    for name in OPTIONS:
+        if name in config.method_options:
+            return f"{name}: stacked batches are whole and flat"
     criterion = _example(config.method)
     stateless = not (criterion.statistics or criterion.random or criterion.full_pass)
-    return stateless and set(criterion.needs) <= {"features"}
+    plain = stateless and set(criterion.needs) <= {"features"}
+    return "" if plain else f"method {config.method}: it keeps statistics, draws, or asks for more than features"
 
 
 def faster(config: Config, members: int) -> bool:
@@ -108,8 +130,9 @@ def train_together(jobs: Sequence[Job], out: str | Path | None = None) -> list[O
         jobs: prepared from the configurations of one group, see ``groups``.
         out: the folder that holds runs.
     """
-    if not all(eligible(job.config) for job in jobs):
-        raise _checks.fail("train_together", "jobs", "eligible, all of them", "others", "Use train_job for those.")
+    for job in jobs:
+        if reason := obstacle(job.config):
+            raise _checks.fail("train_together", "jobs", "eligible, all of them", reason, "Use train_job for those.")
     jobs = [job._replace(config=job.config.model_copy(update={"path": "vectorised"})) for job in jobs]
     outcomes: dict[str, Outcome] = {}
     waiting: dict[str, Member] = {}
@@ -155,7 +178,7 @@ def _trained(members: Sequence[Member]) -> Iterator[Outcome]:
         scores = {f"{part}_scores": all_scores[number].clone() for part, (all_scores, _) in found.items()}
         labels = {f"{part}_y": feed.y.clone() for part, feed in feeds.items()}
         result = {part: summaries[number] for part, (_, summaries) in found.items()}
-        run = _run(member, together.history[number], {**scores, **labels}, result)
+        run = _run(member, together.history[number], {**scores, **labels}, result, together.best_epoch[number])
         try:
             if member.folder is not None:
                 keep(run, member.folder)
@@ -169,9 +192,11 @@ def _run(
     history: list[dict[str, Any]],
     scores: dict[str, Tensor],
     result: dict[str, Any],
+    best_epoch: int,
 ) -> Run:
     config, dataset = member.job.config, member.job.dataset
-    facts = {"key": config.key(), "epochs": len(history), "train_samples": len(dataset.train)}
+    facts = {"key": config.key(), "epochs": len(history), "best_epoch": best_epoch}
+    facts["train_samples"] = len(dataset.train)
     return Run(
         config=config,
         result={**result, **facts},

@@ -5,55 +5,77 @@ import torch
 from labelspace import _checks, _inputs
 from labelspace._inputs import Numbers
 
+FORMS = ("mean", "trapezoid")
+AGAINST = ("budget", "best")
 
-def accuracy_curve_area(accuracies: Numbers) -> float:
-    """Return the area under the accuracy curve by trapezoids, divided by its length: a mean accuracy over training.
 
-    ``Σ_e (a_e + a_{e+1})/2 / (E − 1)``; a single epoch gives its accuracy.
+def accuracy_curve_area(accuracies: Numbers, *, form: str = "mean") -> float:
+    """Return the area under the accuracy curve divided by its length: a mean accuracy over training.
+
+    ``"mean"`` is ``Σ_e a_e / E``, what the published script of adaptive labels prints; ``"trapezoid"`` is
+    ``Σ_e (a_e + a_{e+1})/2 / (E − 1)``, in which the first and the last epoch count half. A single epoch gives its
+    accuracy in both.
 
     Args:
         accuracies: the accuracy after each epoch, as a share or in percent.
+        form: ``"mean"`` or ``"trapezoid"``.
 
     Shape:
         ``accuracies (E,)``.
 
     Example:
-        >>> accuracy_curve_area([0.5, 0.75, 1.0])
+        >>> accuracy_curve_area([0.25, 0.75, 1.0, 1.0])
         0.75
+        >>> accuracy_curve_area([0.25, 0.75, 1.0], form="trapezoid")
+        0.6875
+
+    Reference:
+        "Learning with adaptive labels", tables 3 and 5 ("Avg. AUAC").
     """
     curve = _inputs.vector("accuracy_curve_area", "accuracies", accuracies)
-    return curve[0].item() if len(curve) == 1 else torch.trapezoid(curve).item() / (len(curve) - 1)
+    if _checks.choice("accuracy_curve_area", "form", form, FORMS) == "mean" or len(curve) == 1:
+        return curve.mean().item()
+    return torch.trapezoid(curve).item() / (len(curve) - 1)
 
 
-def epochs_saved(curve: Numbers, reference: Numbers, budget: int | None = None) -> float | None:
+def epochs_saved(
+    curve: Numbers, reference: Numbers, *, against: str = "budget", budget: int | None = None
+) -> float | None:
     """Return the percent of epochs saved on the way to the reference's best accuracy, or None if never reached.
 
-    With c the first epoch (from 1) at which ``curve`` is at least the best of ``reference``: ``100 · (1 − c/budget)``.
-    Negative where it took longer.
+    With c the first epoch (from 1) at which ``curve`` is at least the best of ``reference``: ``100 · (1 − c/n)``.
+    Negative where it took longer than n.
 
     Args:
         curve: accuracy after each epoch.
         reference: that of the model to be reached, in the same unit.
-        budget: epochs to measure against; by default those the reference took to reach its best, so that the
-            reference saves nothing against itself. ``len(reference)`` measures against its whole training.
+        against: what n is: ``"budget"``, the epochs that training was given, as published; or ``"best"``, the epoch at
+            which the reference reached its best, so that the reference saves nothing against itself.
+        budget: the epochs that training was given; by default the length of ``reference``. Say it where the reference
+            stopped early.
 
     Shape:
         ``curve (E,)``, ``reference (R,)``.
 
     Example:
-        >>> epochs_saved([0.6, 0.8, 0.9, 0.9], [0.5, 0.6, 0.7, 0.8])
-        50.0
-        >>> epochs_saved([0.6, 0.7], [0.5, 0.6, 0.7, 0.8]) is None
+        >>> curve, reference = [0.6, 0.7, 0.8, 0.9], [0.5, 0.7, 0.6, 0.6]
+        >>> epochs_saved(curve, reference), epochs_saved(curve, reference, against="best")
+        (50.0, 0.0)
+        >>> epochs_saved([0.6, 0.65], reference) is None
         True
 
     Reference:
-        "Learning with adaptive labels", table 1 ("percent epochs reduced"), whose steps of 10 % in 10 epochs and
-        5 % in 20 suggest ``budget=len(reference)``.
+        "Learning with adaptive labels", table 1 ("percent epochs reduced"): steps of 10 % in 10 epochs, 5 % in 20.
     """
-    ours = _inputs.vector("epochs_saved", "curve", curve)
-    theirs = _inputs.vector("epochs_saved", "reference", reference)
+    owner = "epochs_saved"
+    ours = _inputs.vector(owner, "curve", curve)
+    theirs = _inputs.vector(owner, "reference", reference)
     best = theirs.max()
-    needed = int((theirs == best).nonzero()[0]) + 1
-    allowed = needed if budget is None else _checks.whole("epochs_saved", "budget", budget, low=1)
+    if _checks.choice(owner, "against", against, AGAINST) == "best":
+        if budget is not None:
+            raise _checks.fail(owner, "budget", "left out with against='best'", budget)
+        allowed = int((theirs == best).nonzero()[0]) + 1
+    else:
+        allowed = _checks.whole(owner, "budget", len(theirs) if budget is None else budget, low=1)
     reached = (ours >= best).nonzero()
     return 100 * (1 - (int(reached[0]) + 1) / allowed) if len(reached) else None

@@ -1,6 +1,6 @@
-"""Residual networks in their form for small images: a 3×3 stem, no max-pooling, basic blocks."""
+"""Residual networks in their form for small images: a 3×3 stem, no max-pooling, basic or bottleneck blocks."""
 
-from typing import final
+from typing import Literal, NamedTuple, final
 
 from torch import Tensor, nn
 from torch.nn.functional import pad, relu
@@ -9,28 +9,66 @@ from labelspace import _checks
 from labelspace.models.network import Network, he
 from labelspace.models.shapes import image_shape
 
-# name: blocks of each stage (two convolutions a block), filters of the first stage, shortcut where the shape changes
+Shortcut = Literal["pad", "projection"]
+Pooling = Literal["4x4", "global"]
+WINDOW = 4  # side of the averaged windows
+EXPANSION = 4  # of a bottleneck
+
+
+class Layout(NamedTuple):
+    """How a network is laid out.
+
+    Args:
+        blocks: of each stage; each further stage has twice the filters at half the size.
+        width: filters of the stem and of the first stage.
+        shortcut: where the shape changes: ``"pad"`` (option A of He et al.) or ``"projection"`` (option B).
+        pooling: of the last stage's map: the mean of each 4×4 window, or of everything.
+        bottleneck: blocks of three convolutions that give four times their filters.
+    """
+
+    blocks: tuple[int, ...]
+    width: int
+    shortcut: Shortcut
+    pooling: Pooling
+    bottleneck: bool = False
+
+
 STAGES = {
-    "resnet8": ((1, 1, 1), 16, "pad"),
-    "resnet32": ((5, 5, 5), 16, "pad"),
-    "resnet18": ((2, 2, 2, 2), 64, "projection"),
-    "resnet34": ((3, 4, 6, 3), 64, "projection"),
+    "resnet8": Layout((1, 1, 1), 128, "projection", "4x4"),
+    "resnet18": Layout((2, 2, 2, 2), 64, "projection", "4x4"),
+    "resnet34": Layout((3, 4, 6, 3), 64, "projection", "4x4"),
+    "resnet50": Layout((3, 4, 6, 3), 64, "projection", "4x4", bottleneck=True),
+    "resnet101": Layout((3, 4, 23, 3), 64, "projection", "4x4", bottleneck=True),
+    "resnet152": Layout((3, 8, 36, 3), 64, "projection", "4x4", bottleneck=True),
+    "resnet18-128": Layout((2, 2, 2, 2), 128, "projection", "4x4"),
+    "resnet8-small": Layout((1, 1, 1), 16, "pad", "global"),
+    "resnet32": Layout((5, 5, 5), 16, "pad", "global"),
+    "resnet110": Layout((18, 18, 18), 16, "pad", "global"),
 }
 
 
 def cifar_resnet(
-    name: str, input_shape: tuple[int, ...], output_dim: int, *, width: int | None = None, shortcut: str | None = None
+    name: str,
+    input_shape: tuple[int, ...],
+    output_dim: int,
+    *,
+    width: int | None = None,
+    shortcut: str | None = None,
+    pooling: str | None = None,
 ) -> Network:
-    """Return a residual network whose features are the globally averaged activations of the last stage.
+    """Return a residual network whose features are the averaged activations of the last stage.
 
-    ``resnet8`` and ``resnet32`` are the 6n+2 networks of He et al. 2016, section 4.2 (n = 1 and 5; filters 16-32-64;
-    shortcuts without parameters, option A): 75,290 and 464,154 parameters for 10 classes. ``resnet18`` and
-    ``resnet34`` are the ImageNet networks with the stem changed for small images (filters 64-128-256-512; 1×1
-    projections with batch norm, option B): 11,173,962 and 21,282,122.
+    ``resnet18`` to ``resnet152`` are the ImageNet networks of He et al. 2016 with the stem of small images, as
+    learnable smoothing (002) trains them. Their last map is averaged over windows of 4×4: nothing but its mean is left
+    at 32×32, a 2×2 map at 64×64, where with 200 classes ``resnet18`` has 11,578,632 parameters and ``resnet101``
+    44,131,080, the numbers of its Table 9. A side of the map under 8 is averaged whole, and one that is not
+    a multiple of 4 is divided into as many parts as fit. The bottleneck's stride is in its 3×3 convolution.
 
-    The published code of label embedding (004) is wider than the He et al. it cites: ``width=128`` and
-    ``shortcut="projection"`` give its ResNet-8 (which also keeps a 2×2 map of features instead of its mean) and
-    ``width=128`` its ResNet-18.
+    ``resnet8`` (4,911,754 parameters at 3×32×32 with 10 classes; three stages, hence a 2×2 map) and ``resnet18-128``
+    are those of the published code of label embedding (004), which are wider than the He et al. that the paper cites.
+
+    ``resnet8-small``, ``resnet32`` and ``resnet110`` are the 6n+2 networks of He et al., section 4.2 (filters 16-32-64,
+    shortcuts without parameters): 75,290, 464,154 and 1,727,962 for 10 classes.
 
     Args:
         name: one of ``STAGES``.
@@ -38,43 +76,81 @@ def cifar_resnet(
         output_dim: width of the head.
         width: filters of the first stage; each further stage has twice as many.
         shortcut: ``"pad"`` (every second pixel, missing channels zero) or ``"projection"``.
+        pooling: ``"4x4"`` windows, or ``"global"``: one mean per channel at any size.
     """
     owner = f"models.build({name!r})"
-    channels, _, _ = image_shape(owner, input_shape)
-    blocks, usual_width, usual_shortcut = STAGES[name]
-    before = _checks.whole(owner, "width", usual_width if width is None else width, low=1)
-    form = _checks.choice(owner, "shortcut", shortcut or usual_shortcut, ("pad", "projection"))
-    layers: list[nn.Module] = [nn.Conv2d(channels, before, 3, padding=1, bias=False), nn.BatchNorm2d(before), nn.ReLU()]
-    after = before
-    for stage, count in enumerate(blocks):
+    channels, height, side = image_shape(owner, input_shape)
+    layout = STAGES[name]
+    filters = _checks.whole(owner, "width", layout.width if width is None else width, low=1)
+    form = _checks.choice(owner, "shortcut", shortcut or layout.shortcut, ("pad", "projection"))
+    windows = _checks.choice(owner, "pooling", pooling or layout.pooling, ("4x4", "global")) == "4x4"
+    stem = nn.Conv2d(channels, filters, 3, padding=1, bias=False)
+    layers: list[nn.Module] = [stem, nn.BatchNorm2d(filters), nn.ReLU()]
+    before = filters
+    for stage, count in enumerate(layout.blocks):
         for position in range(count):
             stride = 2 if stage > 0 and position == 0 else 1
-            layers.append(_Block(before, after, stride, form))
-            before = after
-        after *= 2
-    layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten()]
-    return he(Network(nn.Sequential(*layers), before, output_dim))
+            inner = filters * 2**stage
+            layers.append((_Bottleneck if layout.bottleneck else _Block)(before, inner, stride, form))
+            before = inner * EXPANSION if layout.bottleneck else inner
+    halvings = len(layout.blocks) - 1
+    rows, columns = (_pooled(length, halvings) if windows else 1 for length in (height, side))
+    layers += [nn.AdaptiveAvgPool2d((rows, columns)), nn.Flatten()]
+    return he(Network(nn.Sequential(*layers), before * rows * columns, output_dim))
+
+
+def _pooled(length: int, halvings: int) -> int:
+    """Return how many windows there are along a side of the last map."""
+    for _ in range(halvings):
+        length = (length + 1) // 2  # a 3×3 convolution of stride 2 and padding 1
+    return max(1, length // WINDOW)
 
 
 @final
 class _Block(nn.Module):
     """Two 3×3 convolutions with batch norm, added to the input brought to the same shape."""
 
-    def __init__(self, before: int, after: int, stride: int, shortcut: str) -> None:
+    def __init__(self, before: int, filters: int, stride: int, shortcut: str) -> None:
         super().__init__()
-        self.convolution1 = nn.Conv2d(before, after, 3, stride, padding=1, bias=False)
-        self.norm1 = nn.BatchNorm2d(after)
-        self.convolution2 = nn.Conv2d(after, after, 3, padding=1, bias=False)
-        self.norm2 = nn.BatchNorm2d(after)
-        self.shortcut: nn.Module = nn.Identity()
-        if before != after and shortcut == "pad":
-            self.shortcut = _Pad(after - before, stride)
-        elif before != after:
-            self.shortcut = nn.Sequential(nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after))
+        self.convolution1 = nn.Conv2d(before, filters, 3, stride, padding=1, bias=False)
+        self.norm1 = nn.BatchNorm2d(filters)
+        self.convolution2 = nn.Conv2d(filters, filters, 3, padding=1, bias=False)
+        self.norm2 = nn.BatchNorm2d(filters)
+        self.shortcut = _brought(before, filters, stride, shortcut)
 
     def forward(self, x: Tensor) -> Tensor:
         change = self.norm2(self.convolution2(relu(self.norm1(self.convolution1(x)))))
         return relu(change + self.shortcut(x))
+
+
+@final
+class _Bottleneck(nn.Module):
+    """Convolutions of 1×1, 3×3 and 1×1 with batch norm, the last to four times the filters, added as in ``_Block``."""
+
+    def __init__(self, before: int, filters: int, stride: int, shortcut: str) -> None:
+        super().__init__()
+        after = filters * EXPANSION
+        self.convolution1 = nn.Conv2d(before, filters, 1, bias=False)
+        self.norm1 = nn.BatchNorm2d(filters)
+        self.convolution2 = nn.Conv2d(filters, filters, 3, stride, padding=1, bias=False)
+        self.norm2 = nn.BatchNorm2d(filters)
+        self.convolution3 = nn.Conv2d(filters, after, 1, bias=False)
+        self.norm3 = nn.BatchNorm2d(after)
+        self.shortcut = _brought(before, after, stride, shortcut)
+
+    def forward(self, x: Tensor) -> Tensor:
+        middle = self.norm2(self.convolution2(relu(self.norm1(self.convolution1(x)))))
+        change = self.norm3(self.convolution3(relu(middle)))
+        return relu(change + self.shortcut(x))
+
+
+def _brought(before: int, after: int, stride: int, shortcut: str) -> nn.Module:
+    """Return what brings a block's input to the shape of its output."""
+    if before == after:  # a stride comes with more filters
+        return nn.Identity()
+    if shortcut == "pad":
+        return _Pad(after - before, stride)
+    return nn.Sequential(nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after))
 
 
 @final

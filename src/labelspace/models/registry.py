@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from labelspace import _checks
-from labelspace.models import bottleneck, cifar_resnet, classic, mlp, mnist_cnn, text
+from labelspace.models import bottleneck, cifar_resnet, classic, mlp, mnist_cnn, text, wide_resnet
 from labelspace.models.external import efficientnet_lite0, from_timm, from_torchvision
 from labelspace.models.network import Network
 from labelspace.models.shapes import sample_shape
@@ -22,6 +22,7 @@ PLAIN: dict[str, Builder] = {
     "lenet": classic.lenet,
     "alexnet-small": classic.alexnet_small,
     **{name: partial(cifar_resnet.cifar_resnet, name) for name in cifar_resnet.STAGES},
+    **{name: partial(wide_resnet.wide_resnet, name) for name in wide_resnet.STAGES},
     **{name: partial(bottleneck.bottleneck, name) for name in bottleneck.STAGES},
     "text-bag": text.text_bag,
     "text-transformer": text.text_transformer,
