@@ -72,6 +72,7 @@ class Config(BaseModel):
     @classmethod
     def _limit_is_a_number_or_a_share(cls, value: Any) -> int | str | None:
         return chosen.cap(value)
+
     @model_validator(mode="before")
     @classmethod
     def _filled_in(cls, values: Any) -> Any:
