@@ -142,6 +142,10 @@ class Criterion(nn.Module, ABC):
         """Return new values of buffers from the gathered statistics; pure. Running methods only."""
         raise NotImplementedError
 
+    def renew(self) -> dict[str, Tensor]:
+        """Return new values of buffers or parameters for the epoch that follows, after any commit; pure."""
+        return {}
+
     def fit_labels(self, batches: Iterable[tuple[Tensor, Tensor]]) -> None:
         """Take labels for prediction from pairs ``(output, y)`` of all training data, where a method wants that."""
 
@@ -184,11 +188,12 @@ class Criterion(nn.Module, ABC):
 
     @final
     def end_epoch(self) -> None:
-        """Commit what was observed since the last commit. In distributed training every rank calls it."""
-        if self.statistics and self.commit_every is None:
-            with torch.no_grad():
+        """Commit what was observed since the last commit, and renew. In distributed training every rank calls it."""
+        with torch.no_grad():
+            if self.statistics and self.commit_every is None:
                 self._rebind(self.commit(self.statistics.gathered()))
-            self.statistics.clear()
+                self.statistics.clear()
+            self._rebind(self.renew())
 
     @final
     def gather(self) -> None:
@@ -318,6 +323,9 @@ class Criterion(nn.Module, ABC):
         for name, value in values.items():
             if name in memory:
                 memory[name] = value.to(memory[name])
+            elif name in self._parameters:
+                # the object stays, so that an optimiser goes on with it; only its numbers are others
+                self.get_parameter(name).data = value.detach().to(getattr(self, name))
             else:
                 setattr(self, name, value.to(getattr(self, name)))
 
