@@ -75,6 +75,7 @@ class Criterion(nn.Module, ABC):
     label_parameters: ClassVar[tuple[str, ...]] = ()
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"paper": {}}
     engine_options: ClassVar[Mapping[str, Any]] = {}  # what the training engine sets unless told otherwise
+    end_epoch_options: ClassVar[tuple[str, ...]] = ()  # with these, ``end_epoch()`` changes the loss
     tuned: ClassVar[Tuned | None] = None  # what a comparison tunes; None: there is nothing to tune
     full_pass: bool = False  # whether ``fit_labels`` wants all training outputs before it predicts
 

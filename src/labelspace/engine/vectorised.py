@@ -46,6 +46,7 @@ def eligible(config: Config) -> bool:
         return False
     criterion = _example(config.method)
     stateless = not (criterion.statistics or criterion.random or criterion.full_pass)
+    stateless = stateless and config.method_options.keys().isdisjoint(criterion.end_epoch_options)
     return stateless and set(criterion.needs) <= {"features"}
 
 
