@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from labelspace.models import build, names
+from labelspace.models import WITH_MAP, build, names
 from labelspace.models.network import Network
 
 IMAGE_NAMES = [name for name in names() if name.startswith(("cnn", "lenet", "alexnet", "resnet", "bottleneck"))]
@@ -179,3 +179,27 @@ def test_a_bottleneck_that_can_be_drawn_stays_linear() -> None:
     _, wider = seeded("mlp-8-4", (1, 8, 8), 0)(x)
     assert (drawn < 0).any()
     assert (wider >= 0).all()
+
+
+@pytest.mark.parametrize("name", IMAGE_NAMES)
+def test_the_output_is_the_mean_of_what_the_head_says_of_each_position(name: str) -> None:
+    model = seeded(name, (3, 32, 32))
+    assert model.has_map((3, 32, 32)) == (name in WITH_MAP)
+    assert model.training
+    if name not in WITH_MAP:
+        return
+    x = batch((3, 32, 32), name, 2)
+    output, scores = model.eval().at_positions(x)
+    assert scores.shape[:2] == (2, 5)
+    assert scores.ndim == 4
+    torch.testing.assert_close(scores.mean(dim=(2, 3)), output, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(output, model(x)[0], rtol=0, atol=0)
+    assert not any(module._forward_pre_hooks for module in model.modules())
+
+
+def test_layers_behind_the_pooling_leave_no_map() -> None:
+    pooled = [nn.Conv2d(1, 4, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+    assert Network(nn.Sequential(*pooled), 4, 3).has_map((1, 8, 8))
+    assert not Network(nn.Sequential(*pooled, nn.Linear(4, 4)), 4, 3).has_map((1, 8, 8))
+    assert not Network(nn.Sequential(*pooled, nn.Linear(4, 6)), 6, 3).has_map((1, 8, 8))
+    assert not Network(nn.Sequential(nn.AdaptiveAvgPool2d(2), nn.Flatten()), 4, 3).has_map((1, 8, 8))

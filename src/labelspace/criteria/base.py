@@ -68,6 +68,7 @@ class Criterion(nn.Module, ABC):
     class_axes: ClassVar[Mapping[str, tuple[int, ...]]]
     needs: tuple[str, ...] = ()
     needs_in_eval: ClassVar[bool] = True
+    dense_features: bool = False  # whether ``features`` are scores at each position of the last feature map
     stops_gradient: bool = False
     piecewise: ClassVar[bool] = False
     random: ClassVar[bool] = False

@@ -205,8 +205,8 @@ class LearnableSmoothing(Criterion):
             return counted
         q, size = self.label_logits.detach(), self.kept.shape[1] - 2
         order = q.clone().fill_diagonal_(torch.inf).argsort(dim=1, descending=True, stable=True)
-        # the logit of the rest lies where the largest of them was
-        kept, last = order[:, : size + 2], order[:, size + 1 :]
+        # the logit of the rest lies where the largest of them was; cloned, or all of the order would stay in memory
+        kept, last = order[:, : size + 2].clone(), order[:, size + 1 :]
         mass = q.gather(1, last).logsumexp(dim=1, keepdim=True)
         return {**counted, "kept": kept, "label_logits": q.scatter(1, kept[:, -1:], mass)}
 

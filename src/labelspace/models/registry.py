@@ -27,6 +27,8 @@ PLAIN: dict[str, Builder] = {
     "text-transformer": text.text_transformer,
     "efficientnet-lite0": efficientnet_lite0,
 }
+# networks whose features are the mean of their last feature map over its positions: see Network.has_map
+WITH_MAP = ("alexnet-small", *cifar_resnet.STAGES, *bottleneck.STAGES, "efficientnet-lite0")
 LIBRARIES: dict[str, Builder] = {"timm": from_timm, "torchvision": from_torchvision, "hf": from_transformers}
 
 
