@@ -16,9 +16,9 @@ class Learner(nn.Module):
     model: label parameters outside the wrapped module would drift apart between ranks.
 
     Args:
-        model: returns the output, or a pair ``(output, features)``; features are passed on where a method needs them. For
-            a method that needs scores at each position of a feature map, its ``at_positions(x)`` is called instead, if it
-            has one: it returns the pair ``(output, scores (N, K, positions…))``.
+        model: returns the output, or a pair ``(output, features)``; features are passed on where a method needs them.
+            Where it needs scores at each position of a feature map, ``model.at_positions(x)`` is called instead, if
+            there is one: it returns the pair ``(output, scores (N, K, positions…))``.
         criterion: any criterion.
 
     Example:

@@ -111,7 +111,7 @@ def test_entries_get_a_typical_size_of_a_half(factor: float) -> None:
 
 
 def test_unit_vectors_in_many_dimensions_train() -> None:
-    """An output starts with entries of about 0.3: rows of length 1 in 384 dimensions were lost in that."""
+    """An output starts with entries of about 0.2: rows of length 1 in 384 dimensions were lost in that."""
     torch.manual_seed(0)
     rows = torch.nn.functional.normalize(torch.randn(10, 384), dim=1)
     space = LabelSpace(tuple("abcdefghij"), rows, "vectors")

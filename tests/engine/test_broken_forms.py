@@ -1,4 +1,4 @@
-"""Forms of methods that change with the epochs, and settings: broken off and started again they end in the same bits."""
+"""Forms of methods that change with the epochs, broken off and started again, end in the same bits."""
 
 from pathlib import Path
 from typing import Any

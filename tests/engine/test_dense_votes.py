@@ -62,7 +62,8 @@ def test_the_votes_are_those_of_the_last_map() -> None:
 @pytest.mark.parametrize("model", ["mlp-8", "linear", "lenet", "cnn-3-layer-2"])
 def test_networks_without_a_map_are_refused_in_words(model: str) -> None:
     with pytest.raises(
-        ValueError, match=rf"`model` of train must be a network with a last feature map.*Got '{model}'.*Choose .*resnet18"
+        ValueError,
+        match=rf"`model` of train must be a network with a last feature map.*Got '{model}'.*Choose .*resnet18",
     ):
         train(pictures(), model=model, **SHORT)
 

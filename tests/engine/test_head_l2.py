@@ -64,14 +64,23 @@ def test_clipping_sees_it() -> None:
 @pytest.mark.parametrize("method", ["onehot", "lls"])
 def test_runs_together_have_it_too(method: str) -> None:
     digits = data.load("digits")
-    shared = {"data": "digits", "limit": 200, "model": "mlp-16-2", "epochs": 3, "precision": "float64", "method": method}
+    shared = {
+        "data": "digits",
+        "limit": 200,
+        "model": "mlp-16-2",
+        "epochs": 3,
+        "precision": "float64",
+        "method": method,
+    }
     jobs = [prepare(make_config(**shared, head_l2=0.05, seed=seed), digits) for seed in range(2)]
     other = prepare(make_config(**shared), digits)
     assert groups([job.config for job in (*jobs, other)]) == [[0, 1], [2]]
     for job, run in zip(jobs, train_together(jobs), strict=True):
         assert isinstance(run, Run), run
         torch.testing.assert_close(run.weights, train_job(job).weights, rtol=1e-9, atol=1e-9)
-    assert not torch.equal(train_job(other).weights["model.head.weight"], train_job(jobs[0]).weights["model.head.weight"])
+    assert not torch.equal(
+        train_job(other).weights["model.head.weight"], train_job(jobs[0]).weights["model.head.weight"]
+    )
 
 
 def test_bad_values() -> None:

@@ -138,9 +138,9 @@ def uses_space(method: str, options: dict[str, Any]) -> bool:
         >>> uses_space("semantic", {}), uses_space("onehot", {})
         (True, False)
     """
-    # a method that cannot do without says so in its type; lls looks at one to know which classes are near
-    labels = inspect.signature(criterion_class(method)).parameters["labels"].annotation
-    return labels is LabelSpace or options.get("top") is not None
+    # a method that cannot do without says so in its type
+    kind = criterion_class(method)
+    return inspect.signature(kind).parameters["labels"].annotation is LabelSpace or kind.looks_at_space(options)
 
 
 def _check_space(space: str | None, method: str, options: dict[str, Any]) -> str:

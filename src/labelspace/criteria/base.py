@@ -241,6 +241,11 @@ class Criterion(nn.Module, ABC):
         remedy = "Build one, for example labelspace.ordinal(labels) or labelspace.wordnet(names)."
         raise _checks.fail_type(cls.__name__, "labels", "a LabelSpace", repr(labels), remedy)
 
+    @classmethod
+    def looks_at_space(cls, options: Mapping[str, Any]) -> bool:
+        """Return whether these options make a method need a LabelSpace that can do without one otherwise."""
+        return False
+
     def over_batch(self, tensor: Tensor) -> Tensor:
         """Return the sum of a batch statistic over all ranks, with gradient. For methods of scope ``"batch"``."""
         return _distributed.differentiable_sum_over_ranks(tensor) if self._synchronised() else tensor

@@ -1,8 +1,8 @@
 """Learnable label smoothing: the smoothing mass of each class is a learned distribution."""
 
 import math
-from collections.abc import Sequence
-from typing import final
+from collections.abc import Mapping, Sequence
+from typing import Any, final
 
 import torch
 from torch import Tensor, nn
@@ -216,6 +216,11 @@ class LearnableSmoothing(Criterion):
             everyone = torch.arange(len(self.names), device=self.smoothing.device)
             matrix = torch.softmax(self._logits(everyone).double(), dim=1).cpu()
         return LabelSpace(self.names, matrix, "relations", {"builder": "lls", "smoothing": float(self.smoothing)})
+
+    @classmethod
+    def looks_at_space(cls, options: Mapping[str, Any]) -> bool:
+        """Return whether a space must say which classes are near."""
+        return options.get("top") is not None and options.get("prune_after") is None
 
     @classmethod
     def example(cls) -> Example:
