@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from labelspace import LabelEmbedding, LearnableSmoothing, Learner, OneHot, Retrospection
+from labelspace import LabelEmbedding, LearnableSmoothing, Learner, OneHot, Retrospection, ZipfSmoothing
 
 
 class WithFeatures(nn.Module):
@@ -33,6 +33,31 @@ def test_features_and_extras_are_passed_on() -> None:
     remembering(torch.randn(2, 4), torch.tensor([0, 1]), index=torch.tensor([3, 4])).backward()
     with pytest.raises(ValueError, match="`features` of LabelEmbedding must be given with every call"):
         Learner(nn.Linear(4, 3), LabelEmbedding(3, in_features=6))(torch.randn(1, 4), torch.tensor([0]))
+
+
+class WithMap(nn.Module):
+    """Five positions of two numbers each; the head reads their mean."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Linear(2, 3)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return self.head(x.mean(dim=2)), x.mean(dim=2)
+
+    def at_positions(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return self(x)[0], self.head(x.mT).mT
+
+
+def test_scores_at_positions_are_passed_on_where_a_method_votes() -> None:
+    model, criterion = WithMap(), ZipfSmoothing(3, votes="dense", strength=1.0)
+    x, y = torch.randn(4, 2, 5), torch.tensor([0, 1, 2, 0])
+    learner = Learner(model, criterion)
+    votes = torch.stack([model.head(x[:, :, place]) for place in range(5)], dim=2)
+    torch.testing.assert_close(learner(x, y), criterion(model(x)[0], y, features=votes))
+    torch.testing.assert_close(learner(x), model(x)[0])
+    plain = Learner(model, ZipfSmoothing(3, strength=1.0))
+    torch.testing.assert_close(plain(x, y), plain.criterion(model(x)[0], y))
 
 
 def test_label_parameters_are_free_of_decay() -> None:

@@ -17,6 +17,8 @@ class Learner(nn.Module):
 
     Args:
         model: returns the output, or a pair ``(output, features)``; features are passed on where a method needs them.
+            Where it needs scores at each position of a feature map, ``model.at_positions(x)`` is called instead, if
+            there is one: it returns the pair ``(output, scores (N, K, positions…))``.
         criterion: any criterion.
 
     Example:
@@ -48,7 +50,8 @@ class Learner(nn.Module):
             y: class indices or probabilities.
             extras: ``index=`` or ``teacher=`` for methods that need them.
         """
-        result = self.model(x)
+        dense = y is not None and self.criterion.dense_features
+        result = (getattr(self.model, "at_positions", self.model) if dense else self.model)(x)
         output, features = result if isinstance(result, tuple) else (result, None)
         if y is None:
             return self.criterion.scores(output)

@@ -147,7 +147,9 @@ def test_a_space_that_is_not_used_is_told(arguments: list[str], tmp_path: Path) 
     [
         ["--method", "semantic", "--space", "ordinal"],
         ["--method", "lls", "--space", "ordinal", "--option", "top=2"],
-        ["--method", "onehot"],
+        ["--method", "lls", "--option", "top=2", "--option", "prune_after=1"],
+        ["--method", "lwr", "--option", "top=3"],
+        ["--method", "onehot", "--head-l2", "0.1"],
     ],
 )
 def test_a_space_that_is_used_is_not_warned_of(arguments: list[str], tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """Label embedding: variants against the reference, what learns from what, compressed and pre-trained forms."""
 
+import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -17,6 +19,8 @@ VARIANTS = [
     {"rank": 3},
     {"rank": 3, "preset": "paper"},
     {"beta": 0.25, "temperature": 5.0},
+    {"beta": 0.25, "preset": "paper"},
+    {"beta": 0.8, "preset": "reference"},
 ]
 
 
@@ -32,10 +36,33 @@ def test_every_variant_matches_the_reference(options, batch) -> None:  # type: i
     assert_matches_reference(replace(inputs, criterion=criterion))
 
 
+@pytest.mark.parametrize(
+    ("options", "hard", "soft"),
+    [
+        ({}, 1.0, 1.0),
+        ({"preset": "paper"}, 1.0, 1.0),
+        ({"preset": "reference"}, 0.5, 0.5),
+        ({"preset": "reference", "beta": 0.8}, 0.8, 0.2),
+        ({"beta": 0.25}, 0.25, 0.75),
+        ({"beta": 0.5}, 0.5, 0.5),
+        ({"beta": 1.0}, 1.0, 0.0),
+    ],
+)
+def test_weights_of_the_first_two_terms_by_hand(options: dict[str, Any], hard: float, soft: float) -> None:
+    # a fixed embedding leaves only those two. p = (1/2, 1/4, 1/4), y = 0: H(y, p) = log 2 and, with ê = (0, 1/2, 1/2),
+    # H(ê, p) = log 4
+    relations = LabelSpace(("a", "b", "c"), (torch.ones(3, 3) - torch.eye(3)) / 2, "relations")
+    criterion = LabelEmbedding(["a", "b", "c"], pretrained=relations, **options)
+    output = torch.tensor([[0.5, 0.25, 0.25]]).log()
+    expected = hard * math.log(2) + soft * math.log(4)
+    torch.testing.assert_close(criterion(output, torch.tensor([0])), torch.tensor(expected))
+
+
+@pytest.mark.parametrize("options", [{}, {"beta": 0.3}])
 @pytest.mark.parametrize("batch", [plain, weighted, mixed_up])
-def test_pretrained_embedding(batch) -> None:  # type: ignore[no-untyped-def]
+def test_pretrained_embedding(options, batch) -> None:  # type: ignore[no-untyped-def]
     inputs = batch("labelemb")
-    criterion = LabelEmbedding(NAMES, in_features=None, pretrained=ordinal(NAMES)).double()
+    criterion = LabelEmbedding(NAMES, in_features=None, pretrained=ordinal(NAMES), **options).double()
     criterion.weight = inputs.criterion.weight
     assert not list(criterion.parameters())
     assert_matches_reference(replace(inputs, criterion=criterion, extras={}))
@@ -102,6 +129,8 @@ def test_bad_options() -> None:
         LabelEmbedding(3, in_features=2, temperature=0)
     with pytest.raises(ValueError, match="`cap` of LabelEmbedding"):
         LabelEmbedding(3, in_features=2, cap=1.5)
+    with pytest.raises(ValueError, match=r"`beta` of LabelEmbedding must be a number in \[0, 1\]. Got 2"):
+        LabelEmbedding(3, in_features=2, beta=2.0)
     with pytest.raises(ValueError, match="`features` of LabelEmbedding must be given"):
         LabelEmbedding(3, in_features=2)(torch.zeros(1, 3), torch.tensor([0]))
     assert isinstance(LabelEmbedding(3, in_features=2, rank=2).label_space(), LabelSpace)

@@ -1,5 +1,6 @@
 """Learnable label smoothing: ablation, large-K forms, substitute teacher, the paper's own gradients."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
 
@@ -7,7 +8,15 @@ import pytest
 import torch
 from torch import nn
 
-from contract.harness import Inputs, assert_gradients_check, assert_matches_reference, plain
+from contract.harness import (
+    Inputs,
+    assert_gradients_check,
+    assert_matches_reference,
+    mixed_up,
+    plain,
+    state_of,
+    weighted,
+)
 from labelspace import LearnableSmoothing, SemanticSmoothing, ordinal
 from labelspace.criteria.lls import TERMS
 
@@ -74,6 +83,107 @@ def test_top_shares_the_rest_evenly() -> None:
     torch.testing.assert_close(criterion.label_space().matrix[0], torch.tensor([0.5, 0.2, 0.1, 0.1, 0.1]))
 
 
+def pruned(batch: Callable[[str], Inputs] = plain, top: int = 1, classes: int = 4) -> Inputs:
+    """Return a criterion with a learned Q of which each row has been pruned, and the example's batch."""
+    inputs = batch("lls")
+    criterion = LearnableSmoothing(classes, smoothing=0.3, top=top, prune_after=1).double()
+    generator = torch.Generator().manual_seed(2)
+    criterion.label_logits.data = torch.randn(classes, classes, dtype=torch.float64, generator=generator)
+    criterion.weight = inputs.criterion.weight
+    criterion.end_epoch()
+    return replace(inputs, criterion=criterion)
+
+
+@pytest.mark.parametrize("batch", [plain, weighted, mixed_up])
+def test_pruned_rows_against_the_reference(batch: Callable[[str], Inputs]) -> None:
+    assert_matches_reference(pruned(batch))
+    if batch is plain:
+        assert_gradients_check(pruned())
+    dense = pruned(batch)
+    dense.criterion.epoch.zero_()
+    assert_matches_reference(dense)
+
+
+def test_dense_until_pruned_and_then_by_hand() -> None:
+    # row 0 of Q, as masses: 3 on itself, 2, 1 and 4 on others; top=1 keeps itself and class 3, the rest have 2 + 1
+    criterion = LearnableSmoothing(4, top=1, prune_after=2)
+    logits = criterion.label_logits
+    rows = torch.tensor([[3.0, 2, 1, 4], [1, 1, 6, 2], [5, 1, 3, 1], [2, 1, 1, 6]]) / 10
+    logits.data = rows.log()
+    criterion.end_epoch()
+    torch.testing.assert_close(criterion.label_space().matrix, rows)
+    criterion.end_epoch()
+    assert criterion.label_logits is logits, "an optimiser goes on with the same parameter"
+    expected = torch.tensor([[3.0, 1.5, 1.5, 4], [1.5, 1, 6, 1.5], [5, 1, 3, 1], [2, 1, 1, 6]]) / 10
+    torch.testing.assert_close(criterion.label_space().matrix, expected)
+    before = state_of(criterion)["kept"]
+    logits.data += torch.randn(4, 4)
+    criterion.end_epoch()
+    torch.testing.assert_close(state_of(criterion)["kept"], before, msg="pruned once")
+
+
+def test_after_pruning_it_learns_as_the_form_that_starts_from_a_space() -> None:
+    first = pruned(classes=6, top=2).criterion
+    names = first.names
+    second = LearnableSmoothing(ordinal(names), smoothing=0.3, top=2).double()
+    second.near = first.kept[:, :-1].clone()
+    second.top_logits.data = first.label_logits.detach().gather(1, first.kept)
+    output, y = torch.randn(12, 6, dtype=torch.float64), torch.arange(12) % 6
+    for criterion in (first, second):
+        optimiser = torch.optim.SGD(criterion.parameters(), lr=2.0)
+        for _ in range(5):
+            optimiser.zero_grad()
+            criterion(output, y).backward()
+            optimiser.step()
+    torch.testing.assert_close(first.label_space().matrix, second.label_space().matrix)
+    torch.testing.assert_close(first(output, y), second(output, y))
+
+
+@pytest.mark.parametrize("top", [2, 3, 9])
+def test_nothing_is_merged_where_at_most_one_class_is_left(top: int) -> None:
+    dense = LearnableSmoothing(4, smoothing=0.3).double()
+    inputs = pruned(top=top)
+    dense.label_logits.data = inputs.criterion.label_logits.detach().clone()
+    torch.testing.assert_close(inputs.loss(), dense(inputs.output, inputs.y))
+
+
+@pytest.mark.parametrize("stop", range(1, 8))
+def test_a_checkpoint_anywhere_changes_nothing(stop: int) -> None:
+    def start() -> tuple[LearnableSmoothing, torch.optim.Optimizer]:
+        criterion = LearnableSmoothing(5, top=1, prune_after=2)
+        return criterion, torch.optim.Adam(criterion.parameters(), lr=0.3)
+
+    def go_on(criterion: LearnableSmoothing, optimiser: torch.optim.Optimizer, steps: range) -> None:
+        for step in steps:
+            output = torch.randn(10, 5, generator=torch.Generator().manual_seed(step))
+            optimiser.zero_grad()
+            criterion(output, torch.arange(10) % 5).backward()
+            optimiser.step()
+            if step % 2 == 1:
+                criterion.end_epoch()
+
+    whole, resumed = start(), start()
+    go_on(*whole, range(8))
+    go_on(*resumed, range(stop))
+    again = start()
+    again[0].load_state_dict(resumed[0].state_dict())
+    again[1].load_state_dict(resumed[1].state_dict())
+    go_on(*again, range(stop, 8))
+    for name, value in state_of(whole[0]).items():
+        torch.testing.assert_close(state_of(again[0])[name], value, rtol=0, atol=0)
+
+
+def test_pruned_rows_under_vmap() -> None:
+    inputs = pruned()
+    values = torch.tensor([0.1, 0.3, 0.9], dtype=torch.float64)
+
+    def loss(option: torch.Tensor) -> torch.Tensor:
+        state = {"smoothing": option}
+        return torch.func.functional_call(inputs.criterion, state, (inputs.output, inputs.y))  # type: ignore[no-any-return]
+
+    torch.testing.assert_close(torch.func.vmap(loss)(values), torch.stack([loss(value) for value in values]))
+
+
 def test_learned_rows_teach_another_model() -> None:
     torch.manual_seed(0)
     names = ["cat", "dog", "car", "bus"]
@@ -118,7 +228,11 @@ def test_bad_options() -> None:
         LearnableSmoothing(3, smoothing=0)
     with pytest.raises(ValueError, match=r"`terms` of LearnableSmoothing must be one of"):
         LearnableSmoothing(3, terms=["H(p,q)"])
-    with pytest.raises(TypeError, match="must be a LabelSpace"):
+    with pytest.raises(TypeError, match="must be a LabelSpace for `top` alone. Got 3.*prune_after=1"):
         LearnableSmoothing(3, top=1)
+    with pytest.raises(ValueError, match="`top` of LearnableSmoothing must be given with `prune_after`"):
+        LearnableSmoothing(3, prune_after=1)
+    with pytest.raises(ValueError, match="`prune_after` of LearnableSmoothing must be a whole number of at least 1"):
+        LearnableSmoothing(3, top=1, prune_after=0)
     with pytest.raises(ValueError, match="given one at a time"):
         LearnableSmoothing(ordinal(3), top=1, rank=1)

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
 
@@ -11,6 +13,11 @@ from labelspace import AdaptiveLabels
 VARIANTS = [
     {"grad": "detached"},
     {"preset": "paper", "repel": 0.3},
+    {"preset": "paper"},
+    {"preset": "paper", "every": 2, "warmup": 1, "repel": 0.3},
+    {"order": "loss first", "repel": 0.3},
+    {"order": "as printed", "repel": 0.3},
+    {"order": "as printed", "memory": True},
     {"preset": "reference", "repel": 10.0},
     {"memory": True},
     {"memory": True, "grad": "detached", "repel": 0.2},
@@ -43,6 +50,78 @@ def test_labels_are_updated_every_k_steps_after_w() -> None:
         changed.append(not torch.equal(before, criterion.label_matrix))
         before = criterion.label_matrix.clone()
     assert [step for step, update in enumerate(changed) if update] == [2, 5, 8]
+
+
+class Printed:
+    """Algorithm 1, line by line, for two classes and whole batches; ``mod k = 1`` read as ``mod k = 1 mod k``."""
+
+    def __init__(self, every: int, warmup: int, repel: float) -> None:
+        self.every, self.warmup, self.repel = every, warmup, repel
+        self.labels = np.eye(2, 3)
+
+    def loss(self, z: npt.NDArray[np.float64], y: npt.NDArray[np.int64]) -> float:
+        distances = np.linalg.norm(z[:, None] - self.labels[None], axis=2)
+        p = np.exp(-distances) / np.exp(-distances).sum(1, keepdims=True)
+        return float(-np.log(p[np.arange(len(y)), y]).mean())
+
+    def epoch(self, batches: list[npt.NDArray[np.float64]], y: npt.NDArray[np.int64]) -> list[float]:
+        losses = []
+        for i, z in enumerate(batches, start=1):  # line 2: i counts from 1 in every epoch
+            loss = self.loss(z, y)  # line 5
+            if i > self.warmup and (i - self.warmup) % self.every == 1 % self.every:  # line 6
+                self.labels = np.stack([z[y == c].mean(0) for c in (0, 1)])  # line 7
+                if self.repel > 0:  # line 8, optional
+                    unit = z / np.linalg.norm(z, axis=1, keepdims=True)
+                    loss = self.loss(z, y) + self.repel * (unit @ unit.T)[y[:, None] != y[None]].sum()
+            losses.append(loss)
+        return losses
+
+
+@pytest.mark.parametrize("repel", [0.0, 0.3])
+@pytest.mark.parametrize(("every", "warmup"), [(1, 0), (1, 2), (3, 1)])
+def test_preset_paper_is_the_printed_algorithm_over_two_epochs(every: int, warmup: int, repel: float) -> None:
+    rng = np.random.default_rng(0)
+    y = np.array([0, 0, 1, 1, 1])
+    epochs = [[rng.normal(size=(5, 3)) for _ in range(5)] for _ in range(2)]
+    printed = Printed(every, warmup, repel)
+    criterion = AdaptiveLabels(2, dim=3, every=every, warmup=warmup, repel=repel, preset="paper").double()
+    for batches in epochs:
+        expected = printed.epoch(batches, y)
+        got = [criterion(torch.from_numpy(z).requires_grad_(), torch.from_numpy(y)).item() for z in batches]
+        torch.testing.assert_close(got, expected)
+        torch.testing.assert_close(criterion.label_matrix, torch.from_numpy(printed.labels))
+        criterion.end_epoch()
+
+
+def test_the_restarted_counter_survives_a_checkpoint_within_an_epoch() -> None:
+    def fresh() -> AdaptiveLabels:
+        return AdaptiveLabels(2, every=2, warmup=1, preset="paper")
+
+    def step(criterion: AdaptiveLabels, value: float) -> None:
+        criterion(torch.full((4, 2), value, requires_grad=True), torch.tensor([0, 0, 1, 1]))
+
+    whole = fresh()
+    values = [float(value) for value in range(2, 14)]
+    for number, value in enumerate(values):
+        step(whole, value)
+        if number % 4 == 3:
+            whole.end_epoch()
+    resumed = fresh()
+    for number, value in enumerate(values):
+        step(resumed, value)
+        if number % 4 == 3:
+            resumed.end_epoch()
+        saved, resumed = resumed.state_dict(), fresh()
+        resumed.load_state_dict(saved)
+    assert_states_equal(whole, resumed)
+    # steps 0…3 of an epoch: updates at 1 and 3, so the last label is the last value of the last epoch
+    torch.testing.assert_close(whole.label_matrix, torch.full((2, 2), 13.0))
+    assert "steps" not in whole.label_space().source
+
+
+def assert_states_equal(left: AdaptiveLabels, right: AdaptiveLabels) -> None:
+    for name, value in left.state_dict().items():
+        torch.testing.assert_close(right.state_dict()[name], value, rtol=0, atol=0)
 
 
 def test_starts_at_the_identity_and_keeps_labels_of_absent_classes() -> None:

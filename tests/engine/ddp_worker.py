@@ -8,6 +8,12 @@ import torch.distributed as dist
 from labelspace.engine.run import train
 
 OPTIONS = {"model": "mlp-16", "epochs": 3, "limit": 205, "batch_size": 50, "precision": "float64", "weight_decay": 1e-3}
+# forms of a method besides its default, by a name of their own
+FORMS = {
+    "lwal-printed": {"method": "lwal", "method_options": {"preset": "paper", "every": 2, "repel": 1e-3}},
+    "lls-pruned": {"method": "lls", "method_options": {"top": 2, "prune_after": 1}},
+    "head-l2": {"method": "onehot", "head_l2": 0.05},
+}
 
 
 def main(rank: int, world: int, rendezvous: str, out: str, methods: list[str]) -> None:
@@ -16,7 +22,7 @@ def main(rank: int, world: int, rendezvous: str, out: str, methods: list[str]) -
     results = {}
     for method in methods:
         augment = [] if method == "lwr" else ["mixup:0.4"]
-        run = train("digits", method=method, augment=augment, **OPTIONS)
+        run = train("digits", augment=augment, **{**OPTIONS, **FORMS.get(method, {"method": method})})
         losses = torch.tensor([[line["train_loss"], line["validation_nll"]] for line in run.epochs])
         results[method] = {"losses": losses.double(), **run.weights}
     torch.save(results, f"{out}-{rank}-of-{world}.pt")

@@ -11,11 +11,18 @@ def embedding(case: Case) -> Array:
     return case.state["embedding"]
 
 
+def first_weights(case: Case) -> tuple[float, float]:
+    """1 and 1 in the paper's eq. (14); β and 1−β in the published code."""
+    beta = float(case.state["beta"])
+    return (beta, 1 - beta) if case.attributes["shared"] else (1.0, 1.0)
+
+
 def loss(case: Case, frozen: Case) -> float:
-    log_p1, beta = log_softmax(case.output), case.state["beta"]
+    log_p1, (hard_weight, soft_weight) = log_softmax(case.output), first_weights(case)
     if case.attributes["pretrained"]:
         soft = case.y @ case.state["fixed"]
-        return float(beta) * weighted_mean(cross_entropy(case.y, log_p1) + cross_entropy(soft, log_p1), case.weight)
+        values = hard_weight * cross_entropy(case.y, log_p1) + soft_weight * cross_entropy(soft, log_p1)
+        return weighted_mean(values, case.weight)
     stopped = frozen if case.attributes["stop_targets"] else case
     head = (case.state["second_head.weight"], case.state["second_head.bias"])
     z2 = frozen.extras["features"] @ head[0].T + head[1]  # features are always stopped
@@ -31,8 +38,8 @@ def loss(case: Case, frozen: Case) -> float:
         "absolute": abs(p2_y - case.state["cap"]),
     }[case.attributes["hinge"]]
     right = (z2.argmax(1) == case.y.argmax(1)) * case.weight
-    value = float(beta) * weighted_mean(cross_entropy(case.y, log_p1), case.weight)
-    value += float(beta) * weighted_mean(cross_entropy(stopped_soft, log_p1), case.weight)
+    value = hard_weight * weighted_mean(cross_entropy(case.y, log_p1), case.weight)
+    value += soft_weight * weighted_mean(cross_entropy(stopped_soft, log_p1), case.weight)
     value += weighted_mean(cross_entropy(case.y, log_softmax(z2)), case.weight)
     total = (case.y.sum(1) > 0).sum() if case.attributes["hinge_total"] else 1
     value += total * weighted_mean(hinge, case.weight)
@@ -40,6 +47,7 @@ def loss(case: Case, frozen: Case) -> float:
 
 
 def target(case: Case) -> Array:
-    # of the first head, which predicts: half the class, half its embedding
+    # of the first head, which predicts: the class and its embedding, as the first two terms weigh them
     soft = case.state["fixed"] if case.attributes["pretrained"] else softmax(embedding(case))
-    return np.asarray((np.eye(case.y.shape[1]) + soft) / 2)
+    hard_weight, soft_weight = first_weights(case)
+    return np.asarray((hard_weight * np.eye(case.y.shape[1]) + soft_weight * soft) / (hard_weight + soft_weight))

@@ -39,7 +39,8 @@ def repel(case: Case) -> Array:
 
 def loss(case: Case, frozen: Case) -> float:
     centres = labels(frozen if case.attributes["grad"] == "detached" else case)
-    if case.attributes["order"] == "loss first":
+    recomputed = case.attributes["order"] == "as printed" and case.state["repel"] > 0  # line 8 of the algorithm
+    if case.attributes["order"] != "update first" and not recomputed:
         centres = case.state["label_matrix"]
     distances = np.array([[max(np.linalg.norm(z - c), 1e-6) for c in centres] for z in case.output])
     value = weighted_mean(-(case.y * log_softmax(-distances)).sum(1), case.weight)
@@ -58,7 +59,8 @@ def after(case: Case) -> dict[str, Array]:
         if mass > 0:
             mean[c] = (count[c] * mean[c] + case.y[:, c] @ case.output) / (count[c] + mass)
             count[c] += mass
-    return {"label_matrix": labels(case), "running_mean": mean, "running_count": count, "step": case.state["step"] + 1}
+    step = np.zeros(()) if case.attributes["restart"] else case.state["step"] + 1
+    return {"label_matrix": labels(case), "running_mean": mean, "running_count": count, "step": step}
 
 
 def target(case: Case) -> Array:

@@ -15,10 +15,10 @@ def distance(kind: str, z: Array, v: Array) -> float:
 
 
 def loss(case: Case, frozen: Case) -> float:
-    rows = case.y @ case.state["label_matrix"]
+    rows = case.y @ (float(case.state["scale"]) * case.state["label_matrix"])
     values = [distance(case.attributes["loss"], z, v) for z, v in zip(case.output, rows, strict=True)]
     return weighted_mean(np.array(values), case.weight)
 
 
 def target(case: Case) -> Array:
-    return case.state["label_matrix"]
+    return float(case.state["scale"]) * case.state["label_matrix"]

@@ -59,6 +59,7 @@ def train(
     gamma: training.Gamma = None,
     warmup_epochs: training.WarmupEpochs = None,
     weight_decay: Annotated[float, typer.Option(help="Of everything but learned labels.")] = 0.0,
+    head_l2: Annotated[float, typer.Option(help="λ of a penalty λ·Σw² on the last linear layer's weights.")] = 0.0,
     clip: training.Clip = None,
     augment: training.Augment = None,
     label_noise: Annotated[str | None, typer.Option(help="pairwise:RATE or symmetric:RATE.")] = None,
@@ -108,6 +109,7 @@ def train(
         "optimiser": optimiser,
         "schedule": schedule,
         "weight_decay": weight_decay,
+        "head_l2": head_l2,
         "augment": augment or [],
         "record": record or [],
         **training.given(
@@ -177,9 +179,9 @@ def uses_space(method: str, options: dict[str, Any]) -> bool:
         >>> uses_space("semantic", {}), uses_space("onehot", {})
         (True, False)
     """
-    # a method that cannot do without says so in its type; lls looks at one to know which classes are near
-    labels = inspect.signature(criterion_class(method)).parameters["labels"].annotation
-    return labels is LabelSpace or options.get("top") is not None
+    # a method that cannot do without says so in its type
+    kind = criterion_class(method)
+    return inspect.signature(kind).parameters["labels"].annotation is LabelSpace or kind.looks_at_space(options)
 
 
 def _check_space(space: str | None, method: str, options: dict[str, Any]) -> str:

@@ -68,6 +68,7 @@ class Criterion(nn.Module, ABC):
     class_axes: ClassVar[Mapping[str, tuple[int, ...]]]
     needs: tuple[str, ...] = ()
     needs_in_eval: ClassVar[bool] = True
+    dense_features: bool = False  # whether ``features`` are scores at each position of the last feature map
     stops_gradient: bool = False
     piecewise: ClassVar[bool] = False
     random: ClassVar[bool] = False
@@ -75,6 +76,7 @@ class Criterion(nn.Module, ABC):
     label_parameters: ClassVar[tuple[str, ...]] = ()
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"paper": {}}
     engine_options: ClassVar[Mapping[str, Any]] = {}  # what the training engine sets unless told otherwise
+    end_epoch_options: ClassVar[tuple[str, ...]] = ()  # with these, ``end_epoch()`` changes the loss
     tuned: ClassVar[Tuned | None] = None  # what a comparison tunes; None: there is nothing to tune
     full_pass: bool = False  # whether ``fit_labels`` wants all training outputs before it predicts
 
@@ -151,6 +153,10 @@ class Criterion(nn.Module, ABC):
         """Return new values of buffers from the gathered statistics; pure. Running methods only."""
         raise NotImplementedError
 
+    def renew(self) -> dict[str, Tensor]:
+        """Return new values of buffers or parameters for the epoch that follows, after any commit; pure."""
+        return {}
+
     def fit_labels(self, batches: Iterable[tuple[Tensor, Tensor]]) -> None:
         """Take labels for prediction from pairs ``(output, y)`` of all training data, where a method wants that."""
 
@@ -193,11 +199,12 @@ class Criterion(nn.Module, ABC):
 
     @final
     def end_epoch(self) -> None:
-        """Commit what was observed since the last commit. In distributed training every rank calls it."""
-        if self.statistics and self.commit_every is None:
-            with torch.no_grad():
+        """Commit what was observed since the last commit, and renew. In distributed training every rank calls it."""
+        with torch.no_grad():
+            if self.statistics and self.commit_every is None:
                 self._rebind(self.commit(self.statistics.gathered()))
-            self.statistics.clear()
+                self.statistics.clear()
+            self._rebind(self.renew())
 
     @final
     def gather(self) -> None:
@@ -247,6 +254,11 @@ class Criterion(nn.Module, ABC):
             return labels
         remedy = "Build one, for example labelspace.ordinal(labels) or labelspace.wordnet(names)."
         raise _checks.fail_type(cls.__name__, "labels", "a LabelSpace", repr(labels), remedy)
+
+    @classmethod
+    def looks_at_space(cls, options: Mapping[str, Any]) -> bool:
+        """Return whether these options make a method need a LabelSpace that can do without one otherwise."""
+        return False
 
     def over_batch(self, tensor: Tensor) -> Tensor:
         """Return the sum of a batch statistic over all ranks, with gradient. For methods of scope ``"batch"``."""
@@ -332,6 +344,9 @@ class Criterion(nn.Module, ABC):
         for name, value in values.items():
             if name in memory:
                 memory[name] = value.to(memory[name])
+            elif name in self._parameters:
+                # the object stays, so that an optimiser goes on with it; only its numbers are others
+                self.get_parameter(name).data = value.detach().to(getattr(self, name))
             else:
                 setattr(self, name, value.to(getattr(self, name)))
 

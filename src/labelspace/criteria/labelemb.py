@@ -19,9 +19,9 @@ class LabelEmbedding(Criterion):
     ``z1`` is the model's output, ``z2 = second_head(sg features)``, ``ê = softmax(E[y])``; m keeps the samples that the
     second head gets right. Prediction uses z1. ``pretrained`` fixes ê and drops the second head: the first two terms.
 
-    Paper says: weights 1 and 1, only features are stopped, hinge per sample. Code does: weights ½, ê and softmax(z2/τ)
-    are stopped too, hinge summed over the batch. We do: the paper's weights and hinge, the code's stops (E learns only
-    from the last term). ``preset="paper"`` and ``"reference"`` are the two.
+    Paper says: the first two terms weigh 1 and 1, only features are stopped, hinge per sample. Code does: they weigh β
+    and 1−β with β = ½, ê and softmax(z2/τ) are stopped too, hinge summed over the batch. We do: the paper's weights and
+    hinge, the code's stops (E learns only from the last term). ``preset="paper"`` and ``"reference"`` are the two.
 
     Args:
         labels: a number of classes, their names, or a LabelSpace.
@@ -30,7 +30,7 @@ class LabelEmbedding(Criterion):
         cap: α in [0, 1], where the hinge on the second head's confidence begins.
         init_scale: E starts at this times the identity. At 1 softmax(E) puts only 0.23 on the class at K=10.
         rank: ``E[y] = ReLU(A_y·B)`` with h = rank columns, for many classes.
-        beta: the weight of the first two terms.
+        beta: β in [0, 1], weighs the first two terms by β and 1−β; left out they weigh 1 each (½ in ``"reference"``).
         hinge: ``"linear"``, ``"squared"``, or ``"absolute"`` for ``|p2_y − cap|``.
         hinge_total: sum the hinge over the batch while other terms are means.
         stop_targets: keep gradients from ê in the second term and from softmax(z2/τ) in the last.
@@ -73,6 +73,7 @@ class LabelEmbedding(Criterion):
     temperature: Tensor
     cap: Tensor
     beta: Tensor
+    first_total: Tensor
     fixed: Tensor
 
     def __init__(
@@ -107,7 +108,7 @@ class LabelEmbedding(Criterion):
             global_mean=global_mean,
         )
         given = {"beta": beta, "hinge_total": hinge_total, "stop_targets": stop_targets}
-        chosen = self.resolved(preset, {"beta": 1.0, "hinge_total": False, "stop_targets": True}, given)
+        chosen = self.resolved(preset, {"beta": None, "hinge_total": False, "stop_targets": True}, given)
         self.in_features, self.rank = in_features, rank
         self.init_scale = _checks.number(type(self).__name__, "init_scale", init_scale)
         if rank is not None and self.init_scale != 1:
@@ -117,7 +118,10 @@ class LabelEmbedding(Criterion):
         self.hinge_total, self.stop_targets = bool(chosen["hinge_total"]), bool(chosen["stop_targets"])
         self.option("temperature", temperature, low=0, open_low=True)
         self.option("cap", cap, low=0, high=1)
-        self.option("beta", chosen["beta"], low=0)
+        self.shared = chosen["beta"] is not None
+        # 2·(½, ½) are the paper's weights; the total is a tensor, so that members of a sweep may differ in it too
+        self.option("beta", chosen["beta"] if self.shared else 0.5, low=0, high=1)
+        self.register_buffer("first_total", torch.tensor(1.0 if self.shared else 2.0), persistent=False)
         self.pretrained = pretrained is not None
         if pretrained is not None:
             self._take(pretrained)
@@ -147,16 +151,15 @@ class LabelEmbedding(Criterion):
         member = targets.membership(y, len(self.names), output.dtype)
         if self.pretrained:
             soft = targets.rows(self.fixed.to(output.dtype), y)
-            return [Term(divergences.soft_cross_entropy(output, self.beta * (member + soft)))]
+            return [Term(divergences.soft_cross_entropy(output, self._weighed(member, soft)))]
         assert features is not None
         if features.ndim != 2 or features.shape[1] != self.in_features:
             expected = f"of width in_features={self.in_features}"
             raise _checks.fail(type(self).__name__, "features", expected, f"shape {tuple(features.shape)}")
         log_soft = self._log_rows(y, output.dtype)
         soft = log_soft.exp()
-        # H(y, p1) + H(ê, p1) = H(y + ê, p1): one softmax for both
         first = divergences.soft_cross_entropy(
-            output, self.beta * (member + (soft.detach() if self.stop_targets else soft))
+            output, self._weighed(member, soft.detach() if self.stop_targets else soft)
         )
         # nothing behind the features learns from the second head
         second = nn.functional.linear(features.detach(), *(p.to(output.dtype) for p in self.second_head.parameters()))
@@ -173,6 +176,10 @@ class LabelEmbedding(Criterion):
             Term(self._hinge(second, member), total=self.hinge_total),
             Term(last, right),
         ]
+
+    def _weighed(self, member: Tensor, soft: Tensor) -> Tensor:
+        """Return the target of the first two terms: ``a·H(y, p1) + b·H(ê, p1) = H(a·y + b·ê, p1)``, one softmax."""
+        return self.first_total * (self.beta * member + (1 - self.beta) * soft)
 
     def _hinge(self, second: Tensor, member: Tensor) -> Tensor:
         if self.hinge == "absolute":
@@ -202,11 +209,11 @@ class LabelEmbedding(Criterion):
         return LabelSpace(self.names, matrix, "relations", {"builder": "labelemb"})
 
     def target_matrix(self) -> Tensor | None:
-        """Return ``(I + ê)/2``, ê the rows of softmax(E), which the first head learns; None for a compressed E."""
+        """Return ``β·I + (1−β)·ê``, ê = softmax(E), which the first head learns; None for a compressed E."""
         if self.rank is not None:
             return None
         soft = self.fixed if self.pretrained else torch.softmax(self.embedding.detach().double(), dim=1)
-        return self.smoothed_identity(0.5, soft)
+        return self.smoothed_identity(1 - self.beta, soft)
 
     @classmethod
     def example(cls) -> Example:

@@ -1,8 +1,8 @@
 """Learnable label smoothing: the smoothing mass of each class is a learned distribution."""
 
 import math
-from collections.abc import Sequence
-from typing import final
+from collections.abc import Mapping, Sequence
+from typing import Any, final
 
 import torch
 from torch import Tensor, nn
@@ -33,8 +33,12 @@ class LearnableSmoothing(Criterion):
         halve: whether the loss is halved.
         decay_labels: whether weight decay reaches Q through ``Learner.parameter_groups``.
         rank: write Q as a product of ``(K, rank)`` and ``(rank, K)``, for many classes.
-        top: learn a logit only for this many nearest classes of each class and one for all others together; needs a
-            LabelSpace, which says who is near.
+        top: learn a logit for each class itself, for this many near classes, and one for all others together, which
+            share its mass evenly. A LabelSpace says who is near; without one, ``prune_after`` finds out.
+        prune_after: with ``top``, learn all of Q for so many epochs first (calls of ``end_epoch()``), then keep each
+            row's own entry and its ``top`` largest others; all others merge into one logit that starts with their mass.
+            ``label_logits`` stays the same ``(K, K)`` parameter, so that an optimiser goes on with it; only the kept
+            entries and one more of each row are used from then on.
         weight, ignore_index, reduction, class_dim, preset, global_mean: as in every criterion, see ``Criterion``.
 
     Shape:
@@ -67,9 +71,12 @@ class LearnableSmoothing(Criterion):
         "paper": {"halve": False},
         "pseudocode": {"halve": True, "decay_labels": True},
     }
+    end_epoch_options = ("prune_after",)
     smoothing: Tensor
     coefficients: Tensor
     near: Tensor
+    kept: Tensor
+    epoch: Tensor
 
     def __init__(
         self,
@@ -81,6 +88,7 @@ class LearnableSmoothing(Criterion):
         decay_labels: bool | None = None,
         rank: int | None = None,
         top: int | None = None,
+        prune_after: int | None = None,
         weight: Tensor | Sequence[float] | None = None,
         ignore_index: int = -100,
         reduction: Reduction = "mean",
@@ -107,18 +115,23 @@ class LearnableSmoothing(Criterion):
         self.option("smoothing", smoothing, low=0, high=1, open_low=True)
         switches = torch.tensor([float(term in self.loss_terms) for term in TERMS], dtype=torch.float64)
         self.register_buffer("coefficients", switches * (0.5 if self.halve else 1.0), persistent=False)
-        self.rank, self.top = rank, top
+        self.rank, self.top, self.prune_after = rank, top, prune_after
         self._make_logits(labels)
 
     def _make_logits(self, labels: Labels) -> None:
         owner, count = type(self).__name__, len(self.names)
         if self.rank is not None and self.top is not None:
             raise _checks.fail(owner, "rank and top", "given one at a time", f"{self.rank} and {self.top}")
+        if self.prune_after is not None:
+            return self._start_dense(count)
         if self.rank is not None:
             size = _checks.whole(owner, "rank", self.rank, low=1)
             # one factor at zero starts Q at zero, the other away from zero lets the gradient through
             self.label_factor = nn.Parameter(torch.zeros(count, size))
             self.label_basis = nn.Parameter(torch.randn(size, count))
+        elif self.top is not None and not isinstance(labels, LabelSpace):
+            remedy = "It says who is near. Or give prune_after=1, to keep what the first epoch of a full matrix finds."
+            raise _checks.fail_type(owner, "labels", "a LabelSpace for `top` alone", repr(labels), remedy)
         elif self.top is not None:
             relations = self.needs_space(labels).relations().matrix
             size = min(_checks.whole(owner, "top", self.top, low=1), count - 1)
@@ -130,6 +143,19 @@ class LearnableSmoothing(Criterion):
             self.top_logits = nn.Parameter(start)
         else:
             self.label_logits = nn.Parameter(torch.zeros(count, count))
+        return None
+
+    def _start_dense(self, count: int) -> None:
+        owner = type(self).__name__
+        _checks.whole(owner, "prune_after", self.prune_after, low=1)
+        if self.top is None:
+            remedy = "It says how many classes of each row are kept."
+            raise _checks.fail(owner, "top", "given with `prune_after`", None, remedy)
+        size = min(_checks.whole(owner, "top", self.top, low=1), count - 1)
+        self.label_logits = nn.Parameter(torch.zeros(count, count))
+        self.register_buffer("epoch", torch.zeros((), dtype=torch.int64))
+        # places in a row of Q: its own class, the near ones, and where the logit of all the rest lies
+        self.register_buffer("kept", torch.zeros(count, min(size + 2, count), dtype=torch.int64))
 
     def terms(self, output: Tensor, y: Tensor) -> list[Term]:
         """Return the chosen entropies of t and p."""
@@ -142,7 +168,7 @@ class LearnableSmoothing(Criterion):
             log_q = torch.log_softmax(self._logits(y).to(dtype), dim=-1)
             place = targets.membership(y, len(self.names), dtype) > 0
             return torch.where(place, torch.logaddexp(own.to(dtype), spread + log_q), spread + log_q)
-        dense = self.rank is None and self.top is None
+        dense = self.rank is None and (self.top is None or self.prune_after is not None)
         log_mixed = targets.log_mixed(lambda c: torch.log_softmax(self._logits(c).to(dtype), dim=-1), y, dense)
         log_y = torch.where(y > 0, y, 1).log()
         return torch.where(y > 0, torch.logaddexp(own + log_y, spread + log_mixed), spread + log_mixed)
@@ -153,11 +179,36 @@ class LearnableSmoothing(Criterion):
             return targets.rows(self.label_factor, y) @ self.label_basis
         if self.top is None:
             return targets.rows(self.label_logits, y)
-        chosen = targets.rows(self.top_logits, y)
-        rest = len(self.names) - self.near.shape[1]
-        # the rest share one logit's mass evenly
+        if self.prune_after is not None:
+            rows = targets.rows(self.label_logits, y)
+            # a tensor decides, not Python: a compiled step must not be compiled anew when the time has come
+            return torch.where(self.epoch >= self.prune_after, self._merged(rows, self.kept[y.clamp_min(0)]), rows)
+        return self._shared(targets.rows(self.top_logits, y), self.near[y.clamp_min(0)])
+
+    def _shared(self, chosen: Tensor, near: Tensor) -> Tensor:
+        """Return rows of Q from the logits of near classes and, in the last column, of the rest, who share its mass."""
+        rest = len(self.names) - near.shape[1]
         spread = chosen[:, -1:].expand(-1, len(self.names)) - math.log(max(rest, 1))
-        return spread.scatter(1, self.near[y.clamp_min(0)], chosen[:, :-1])
+        return spread.scatter(1, near, chosen[:, :-1])
+
+    def _merged(self, rows: Tensor, kept: Tensor) -> Tensor:
+        if kept.shape[1] == len(self.names):
+            return rows  # at most one class is left over: nothing to merge
+        return self._shared(rows.gather(1, kept), kept[:, :-1])
+
+    def renew(self) -> dict[str, Tensor]:
+        """Count epochs, and prune Q when it is time."""
+        if self.prune_after is None:
+            return {}
+        counted = {"epoch": self.epoch + 1}
+        if int(self.epoch) + 1 != self.prune_after or self.kept.shape[1] == len(self.names):
+            return counted
+        q, size = self.label_logits.detach(), self.kept.shape[1] - 2
+        order = q.clone().fill_diagonal_(torch.inf).argsort(dim=1, descending=True, stable=True)
+        # the logit of the rest lies where the largest of them was; cloned, or all of the order would stay in memory
+        kept, last = order[:, : size + 2].clone(), order[:, size + 1 :]
+        mass = q.gather(1, last).logsumexp(dim=1, keepdim=True)
+        return {**counted, "kept": kept, "label_logits": q.scatter(1, kept[:, -1:], mass)}
 
     def label_space(self) -> LabelSpace:
         """Return softmax(Q) as relations; ``targets(α)`` is the T of this loss."""
@@ -171,6 +222,11 @@ class LearnableSmoothing(Criterion):
         if self.rank is not None or self.top is not None:
             return None
         return self.smoothed_identity(self.smoothing, torch.softmax(self.label_logits.detach().double(), dim=1))
+
+    @classmethod
+    def looks_at_space(cls, options: Mapping[str, Any]) -> bool:
+        """Return whether a space must say which classes are near."""
+        return options.get("top") is not None and options.get("prune_after") is None
 
     @classmethod
     def example(cls) -> Example:

@@ -21,9 +21,10 @@ class AdaptiveLabels(Criterion):
     keeps its label. The batch is the unit of this method: splitting it changes the means (two ranks together still
     form one batch). ``repel`` adds ``λ·Σ_{y_i≠y_j} cos(z_i, z_j)/N²`` on update steps, in closed form from class sums.
 
-    Paper says: loss, then update. Code does: update first, differentiate through the means when k=1, evaluate with the
-    last batch's means. We do: as the code, but predict with running means. ``preset="paper"`` takes the loss before the
-    update and does not divide the repel term by N²; ``"reference"`` predicts with the last means.
+    Paper says: loss, then update, then with repel on the loss once more, with the new labels; steps are counted from
+    the start of each epoch. Code does: update first, differentiate through the means when k=1, evaluate with the last
+    batch's means. We do: as the code, but predict with running means, and count steps globally. ``preset="paper"`` is
+    as printed and does not divide the repel term by N²; ``"reference"`` predicts with the last means.
 
     Args:
         labels: a number of classes, their names, or a LabelSpace.
@@ -32,8 +33,10 @@ class AdaptiveLabels(Criterion):
         warmup: w, steps before the first update.
         repel: λ, the weight of the repel term; the paper uses 10.
         grad: ``"through"`` differentiates through the class means, ``"detached"`` treats them as constants.
-        order: ``"update first"`` takes the loss with this batch's labels, ``"loss first"`` with those before it.
+        order: ``"update first"`` takes the loss with this batch's labels, ``"loss first"`` with those before it,
+            ``"as printed"`` with those before it unless the repel term is on.
         repel_mean: divide the repel term by N².
+        restart: count steps from 0 again after each ``end_epoch()``, so that every epoch has its warm-up.
         memory: mix each batch's class sums with the running ones, so that small batches work.
         decay: of the running means, per step.
         test_labels: what predicts: ``"running"`` means, the ``"last"`` ones used in training, or those of a ``"full"``
@@ -69,7 +72,7 @@ class AdaptiveLabels(Criterion):
         "statistics.counts": (0,),
     }
     presets = {
-        "paper": {"grad": "detached", "order": "loss first", "repel_mean": False},
+        "paper": {"grad": "detached", "order": "as printed", "repel_mean": False, "restart": True},
         "reference": {"test_labels": "last"},
     }
     engine_options = {"test_labels": "full"}
@@ -91,8 +94,9 @@ class AdaptiveLabels(Criterion):
         warmup: int = 0,
         repel: float = 0.0,
         grad: Literal["through", "detached"] | None = None,
-        order: Literal["update first", "loss first"] | None = None,
+        order: Literal["update first", "loss first", "as printed"] | None = None,
         repel_mean: bool | None = None,
+        restart: bool | None = None,
         memory: bool = False,
         decay: float = 0.9,
         test_labels: Literal["running", "last", "full"] | None = None,
@@ -118,16 +122,16 @@ class AdaptiveLabels(Criterion):
             commit_every=1,
             sums={"sums": (count, width), "counts": (count,)},
         )
-        given = {"grad": grad, "order": order, "repel_mean": repel_mean, "test_labels": test_labels}
-        defaults = {"grad": "through", "order": "update first", "repel_mean": True, "test_labels": "running"}
-        chosen = self.resolved(preset, defaults, given)
+        given = {"grad": grad, "order": order, "repel_mean": repel_mean, "restart": restart, "test_labels": test_labels}
+        defaults = {"grad": "through", "order": "update first", "repel_mean": True, "restart": False}
+        chosen = self.resolved(preset, {**defaults, "test_labels": "running"}, given)
         self.dim = width
         self.every = _checks.whole(owner, "every", every, low=1)
         self.warmup = _checks.whole(owner, "warmup", warmup)
         self.grad = self.choose("grad", chosen["grad"], ["through", "detached"])
-        self.order = self.choose("order", chosen["order"], ["update first", "loss first"])
-        self.stops_gradient = self.grad == "detached" and self.order == "update first"
-        self.repel_mean, self.memory = bool(chosen["repel_mean"]), bool(memory)
+        self.order = self.choose("order", chosen["order"], ["update first", "loss first", "as printed"])
+        self.stops_gradient = self.grad == "detached" and self.order != "loss first"
+        self.repel_mean, self.restart, self.memory = bool(chosen["repel_mean"]), bool(chosen["restart"]), bool(memory)
         self.test_labels = self.choose("test_labels", chosen["test_labels"], ["running", "last", "full"])
         self.full_pass = self.test_labels == "full"
         self.option("repel", repel, low=0)
@@ -148,7 +152,10 @@ class AdaptiveLabels(Criterion):
         member = targets.membership(y, len(self.names), output.dtype)
         sums, counts = self.over_batch(member.T @ output), self.over_batch(member.sum(dim=0))
         labels = self._updated(sums.detach() if self.grad == "detached" else sums, counts)
-        labels = labels if self.order == "update first" else self.label_matrix.to(output.dtype)
+        if self.order != "update first":
+            before = self.label_matrix.to(output.dtype)
+            # line 8 of the algorithm, there only where repel is on, computes the loss anew after line 7's update
+            labels = torch.where(self.repel > 0, labels, before) if self.order == "as printed" else before
         return [self._nearness(output, y, labels), self._repelled(output, member)]
 
     def _nearness(self, output: Tensor, y: Tensor, labels: Tensor) -> Term:
@@ -201,6 +208,10 @@ class AdaptiveLabels(Criterion):
             "step": self.step + 1,
         }
 
+    def renew(self) -> dict[str, Tensor]:
+        """Return the step with which the next epoch starts."""
+        return {"step": torch.zeros_like(self.step)} if self.restart else {}
+
     def row_scores(self, output: Tensor) -> Tensor:
         """Return minus the distance to each label."""
         return -divergences.euclidean(output, self._test_matrix().to(output.dtype))
@@ -240,7 +251,8 @@ class AdaptiveLabels(Criterion):
     def label_space(self) -> LabelSpace:
         """Return the labels that predict, as vectors that are compared as they predict: by Euclidean distance."""
         matrix = self._test_matrix().detach().cpu()
-        source = {"builder": "lwal", "steps": int(self.step), "metric": "euclidean"}
+        steps = {} if self.restart else {"steps": int(self.step)}
+        source = {"builder": "lwal", **steps, "metric": "euclidean"}
         return LabelSpace(self.names, matrix, "vectors", source)
 
     def target_matrix(self) -> Tensor:

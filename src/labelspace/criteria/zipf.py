@@ -24,7 +24,9 @@ class ZipfSmoothing(Criterion):
 
     Paper says: ranks from dense votes, λ = 0.1. Code does: votes with its flag ``dense``, else logits; an extra head
     on an earlier layer can vote too. We do: logits by default, since any model has them; ``preset="paper"`` and
-    ``"reference"`` take votes. For votes of several layers give their scores side by side.
+    ``"reference"`` take votes. A Learner gets them from a network that ends in global average pooling, by its
+    ``at_positions``: the head's scores at each position before the mean is taken, as in the code. For votes of several
+    layers give their scores side by side.
 
     Args:
         labels: a number of classes, their names, or a LabelSpace.
@@ -79,7 +81,8 @@ class ZipfSmoothing(Criterion):
         )
         chosen = self.resolved(preset, {"votes": "logits"}, {"votes": votes})
         self.votes = str(self.choose("votes", chosen["votes"], ["logits", "dense"]))
-        self.needs = ("features",) if self.votes == "dense" else ()
+        self.dense_features = self.votes == "dense"
+        self.needs = ("features",) if self.dense_features else ()
         self.option("strength", strength, low=0)
 
     def terms(self, output: Tensor, y: Tensor, *, features: Tensor | None = None) -> list[Term]:

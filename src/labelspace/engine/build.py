@@ -118,6 +118,11 @@ def make_learner(config: Config, outline: Outline, space: LabelSpace | None) -> 
         torch.manual_seed(stream_seed(config.seed, "initialisation"))
         criterion = _criterion(config, outline, space)
         model = _model(config, outline, criterion.output_dim)
+    if criterion.dense_features and not model.has_map(outline.input_shape):
+        expected = f"a network with a last feature map that it averages, for dense votes of {config.method}"
+        known = ", ".join(models.WITH_MAP)
+        remedy = f"Choose one of {known}, or a residual network with pooling='global', or leave out dense votes."
+        raise _checks.fail("train", "model", expected, repr(config.model), remedy)
     learner = Learner(model, criterion)
     if config.channels_last:
         learner.model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]

@@ -45,6 +45,7 @@ class Config(BaseModel):
     learning_rate: float = Field(1e-3, gt=0)
     momentum: float = Field(0.9, ge=0, lt=1, description="of sgd")
     weight_decay: float = Field(0.0, ge=0)
+    head_l2: float = Field(0.0, ge=0, description="λ of a penalty λ·Σw² on the weights of the last linear layer")
     schedule: Literal["constant", "linear", "step", "exponential"] = "constant"
     milestones: tuple[int, ...] = Field((), description="epochs at which the step schedule multiplies by gamma")
     gamma: float = Field(0.1, gt=0, description="factor of the rate: at each milestone, or (exponential) every epoch")

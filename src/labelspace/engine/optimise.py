@@ -3,8 +3,11 @@
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from labelspace.engine.config import Config
+
+HEAD = "head.weight"  # of every network: the weights of its last linear layer
 
 
 def make_optimiser(config: Config, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
@@ -42,3 +45,24 @@ def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
     """Set the learning rate of every group."""
     for group in optimiser.param_groups:
         group["lr"] = rate
+
+
+def add_penalty(weight: Tensor, strength: float) -> None:
+    """Add the gradient ``2λw`` of the penalty ``λ·Σw²`` to a weight's gradient; λ = 0 leaves it alone.
+
+    As a part of the loss, so Adam divides it by the size of gradients and clipping sees it; weight decay is ``½λ·Σw²``
+    (decoupled in adamw). Added here it is the same for one network, for many in a stack, and on several ranks. The loss
+    that a run records is the method's own, without it: otherwise no two settings could be compared.
+
+    Example:
+        >>> weight = torch.tensor([1.0, -3.0], requires_grad=True)
+        >>> weight.sum().backward()
+        >>> add_penalty(weight, 0.1)
+        >>> weight.grad
+        tensor([1.2000, 0.4000])
+    """
+    if strength == 0:
+        return
+    assert weight.grad is not None
+    # not in place: a gradient that is the same in every step may be kept as a constant
+    weight.grad = weight.grad.add(weight.detach(), alpha=2 * strength)

@@ -12,7 +12,7 @@ from labelspace.engine.build import Job, training_labels
 from labelspace.engine.evaluate import to_minimise
 from labelspace.engine.feed import Feed
 from labelspace.engine.loop import TrainingError, in_batches, not_finite
-from labelspace.engine.optimise import learning_rate, make_optimiser, set_rate
+from labelspace.engine.optimise import HEAD, add_penalty, learning_rate, make_optimiser, set_rate
 from labelspace.engine.seeds import generator
 from labelspace.engine.stacked import Stack
 from labelspace.learner import Learner
@@ -81,6 +81,7 @@ class Together:
         y = self.y.gather(1, rows)[self.seed_of]
         losses = self.stack.backward(self._samples(rows[self.seed_of]), y)
         self._note_failures(epoch, "loss", losses)
+        add_penalty(self.stack.parameters[f"model.{HEAD}"], self.config.head_l2)
         self.optimiser.step()
         return losses
 

@@ -67,6 +67,7 @@ def obstacle(config: Config) -> str:
             return f"{name}: stacked batches are whole and flat"
     criterion = _example(config.method)
     stateless = not (criterion.statistics or criterion.random or criterion.full_pass)
+    stateless = stateless and config.method_options.keys().isdisjoint(criterion.end_epoch_options)
     plain = stateless and set(criterion.needs) <= {"features"}
     return "" if plain else f"method {config.method}: it keeps statistics, draws, or asks for more than features"
 

@@ -2,7 +2,9 @@
 
 from typing import final
 
+import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
 
 @final
@@ -35,6 +37,56 @@ class Network(nn.Module):
         """Return the output of the head, and the features it was given."""
         features = self.body(x)
         return self.head(features), features
+
+    def at_positions(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the output, and what the head says of each position of the last feature map.
+
+        Only where the features are the mean of a map over its positions (``has_map``): then the output is the mean of
+        these scores.
+
+        Shape:
+            output ``(N, D)``, scores ``(N, D, height, width)``.
+        """
+        output, _, positions = self._with_map(x)
+        return output, linear(positions.movedim(1, -1), self.head.weight, self.head.bias).movedim(-1, 1)
+
+    def has_map(self, input_shape: tuple[int, ...]) -> bool:
+        """Return whether the features of such samples are the mean of a map over its positions.
+
+        Example:
+            >>> Network(nn.Flatten(), 8, 3).has_map((2, 2, 2))
+            False
+            >>> Network(nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten()), 2, 3).has_map((2, 2, 2))
+            True
+        """
+        if _global_pooling(self.body) is None:
+            return False
+        training, like = self.training, self.head.weight
+        with torch.no_grad():
+            sample = torch.ones(1, *input_shape, dtype=like.dtype, device=like.device)
+            _, features, positions = self.eval()._with_map(sample)
+        self.train(training)
+        means = positions.flatten(2).mean(dim=2)
+        # a body with further layers behind its pooling has features of another kind
+        return means.shape == features.shape and bool((means - features).norm() <= 1e-4 * features.norm())
+
+    def _with_map(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return output, features, and what the body's last global pooling was given."""
+        pooling = _global_pooling(self.body)
+        assert pooling is not None, "has_map() is False"
+        seen: list[Tensor] = []
+        hook = pooling.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
+        try:
+            output, features = self(x)
+        finally:
+            hook.remove()
+        return output, features, seen[-1]
+
+
+def _global_pooling(body: nn.Module) -> nn.Module | None:
+    """Return the last layer that averages a map over all of its positions."""
+    layers = [module for module in body.modules() if isinstance(module, nn.AdaptiveAvgPool2d)]
+    return layers[-1] if layers and layers[-1].output_size in (1, (1, 1)) else None
 
 
 def glorot(network: Network) -> Network:

@@ -28,6 +28,14 @@ PLAIN: dict[str, Builder] = {
     "text-transformer": text.text_transformer,
     "efficientnet-lite0": efficientnet_lite0,
 }
+# networks whose features are the mean of their last feature map over its positions, at any size: see Network.has_map
+WITH_MAP = (
+    "alexnet-small",
+    *(name for name, layout in cifar_resnet.STAGES.items() if layout.pooling == "global"),
+    *wide_resnet.STAGES,
+    *bottleneck.STAGES,
+    "efficientnet-lite0",
+)
 LIBRARIES: dict[str, Builder] = {"timm": from_timm, "torchvision": from_torchvision, "hf": from_transformers}
 
 
