@@ -136,9 +136,9 @@ def uses_space(method: str, options: dict[str, Any]) -> bool:
         >>> uses_space("semantic", {}), uses_space("onehot", {})
         (True, False)
     """
-    # a method that cannot do without says so in its type; lls looks at one to know which classes are near
+    # a method that cannot do without says so in its type, and a matrix says as much; lls looks for the near classes
     labels = inspect.signature(criterion_class(method)).parameters["labels"].annotation
-    return labels is LabelSpace or options.get("top") is not None
+    return (labels is LabelSpace and options.get("matrix") is None) or options.get("top") is not None
 
 
 def _check_space(space: str | None, method: str, options: dict[str, Any]) -> str:
