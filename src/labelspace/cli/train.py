@@ -148,7 +148,7 @@ def _check_space(space: str | None, method: str, options: dict[str, Any]) -> str
         raise ValueError(f"`--space` must be given for {method}: ordinal, wordnet, text, lda, … or a label file.")
     if used or space is None:
         return ""
-    others = ", ".join(name for name in methods() if uses_space(name, {}))
+    others = ", ".join(name for name in methods() if uses_space(name, {}) and name != method)
     return f"labelspace: --space {space} changes nothing: {method} does not look at a label space ({others} do)."
 
 

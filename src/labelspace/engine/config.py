@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from labelspace import _checks
 
 FILLED_IN = ("data_key", "space_key", "teacher_key", "path", "world")  # not for users to set
-FORMAT = 2  # of what a run computes: raised when the same configuration would give other numbers
+FORMAT = 3  # of what a run computes: raised when the same configuration would give other numbers
 
 
 class Config(BaseModel):
