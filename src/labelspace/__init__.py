@@ -10,13 +10,14 @@ from labelspace._checks import LabelFileError
 from labelspace.criteria.base import Criterion
 from labelspace.criteria.disturb import DisturbLabel
 from labelspace.criteria.focal import Focal
+from labelspace.criteria.infogain import Infogain, infogain_loss
 from labelspace.criteria.kd import Distillation
 from labelspace.criteria.labelemb import LabelEmbedding
 from labelspace.criteria.lls import LearnableSmoothing
 from labelspace.criteria.lwal import AdaptiveLabels
 from labelspace.criteria.lwr import Retrospection
 from labelspace.criteria.maxent import ConfidencePenalty
-from labelspace.criteria.mixed import MixedCrossEntropy, infogain_loss
+from labelspace.criteria.mixed import MixedCrossEntropy
 from labelspace.criteria.ols import OnlineSmoothing
 from labelspace.criteria.onehot import OneHot
 from labelspace.criteria.registry import criterion_class, make_criterion, methods
@@ -61,6 +62,7 @@ __all__ = [
     "Distillation",
     "DisturbLabel",
     "Focal",
+    "Infogain",
     "LabelEmbedding",
     "LabelFileError",
     "LabelSpace",

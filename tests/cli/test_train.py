@@ -129,15 +129,35 @@ def test_an_order_is_never_guessed_from_the_alphabet(tmp_path: Path) -> None:
     assert "0 < 1 < 2" in text
 
 
+def test_infogain_takes_a_space_or_a_matrix(tmp_path: Path) -> None:
+    command = ["train", "digits", "--method", "infogain", "--json", "--out", str(tmp_path), *SHORT]
+    matrix = [[2.0 if row == column else 0.1 for column in range(10)] for row in range(10)]
+    for given in (["--space", "ordinal"], ["--option", f"matrix={json.dumps(matrix)}"]):
+        result = CliRunner().invoke(app, [*command, *given])
+        assert result.exit_code == 0, result.output
+        assert result.stderr == ""
+    neither = CliRunner().invoke(app, command)
+    assert neither.exit_code == 2
+    assert "`--space` must be given for infogain" in neither.output
+    both = CliRunner().invoke(app, [*command, *given, "--space", "ordinal"])
+    assert "--space ordinal changes nothing" in both.stderr
+
+
+def test_half_of_the_mass_may_leave(tmp_path: Path) -> None:
+    text = run(
+        "train", "digits", "--method", "mixed", "--space", "lda", "--smoothing", "0.5", "--out", str(tmp_path), *SHORT
+    )
+    assert "accuracy" in text
+
+
 @pytest.mark.parametrize("arguments", [["--method", "onehot"], ["--method", "focal"], ["--method", "lls"]])
 def test_a_space_that_is_not_used_is_told(arguments: list[str], tmp_path: Path) -> None:
     command = ["train", "digits", "--space", "ordinal", "--json", "--out", str(tmp_path), *SHORT, *arguments]
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 0
-    told = (
-        f"--space ordinal changes nothing: {arguments[1]} does not look at a label space (mixed, semantic, static do)"
-    )
+    told = f"--space ordinal changes nothing: {arguments[1]} does not look at a label space ("
     assert told in result.stderr
+    assert "mixed, semantic, static do)" in result.stderr
     assert len(result.stderr.splitlines()) == 1
     json.loads(result.stdout)
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from labelspace import data, methods
+from labelspace.comparison.entries import takes_space
 from labelspace.decision import Decision
 from labelspace.engine import onnx_export
 from labelspace.engine.onnx_export import export_onnx
@@ -57,7 +58,7 @@ def test_digits_with_prices_and_abstention(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("method", [name for name in methods() if name != "kd"])
 def test_every_method(method: str, tmp_path: Path) -> None:
-    space = "ordinal" if method in ("semantic", "mixed", "static") else None
+    space = "ordinal" if takes_space(method) else None
     run = train("digits", method=method, space=space, model="mlp-16", epochs=2, limit=200)
     check(run, decision_of(run), tmp_path / "m.onnx", data.load("digits").test.x)
 

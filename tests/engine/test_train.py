@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from labelspace import LabelSpace, _files, data, methods, ordinal
+from labelspace.comparison.entries import takes_space
 from labelspace.engine import checkpoint
 from labelspace.engine.build import prepare, training_labels
 from labelspace.engine.config import Config, make_config
@@ -29,7 +30,7 @@ def same_weights(left: Run, right: Run) -> bool:
 
 @pytest.mark.parametrize("method", [name for name in methods() if name != "kd"])
 def test_every_method_trains_and_comes_back_from_disk(method: str, tmp_path: Path) -> None:
-    space = "ordinal" if method in ("semantic", "mixed", "static") else None
+    space = "ordinal" if takes_space(method) else None
     run = train("digits", method=method, space=space, out=tmp_path, **SHORT)
     loaded = Run.load(run.folder)
     assert loaded.result == run.result

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from labelspace import data
+from labelspace.comparison.entries import takes_space
 from labelspace.engine.build import Job, prepare
 from labelspace.engine.config import Config, make_config
 from labelspace.engine.executors import InProcess, Processes
@@ -30,6 +31,7 @@ METHODS: dict[str, list[dict[str, Any]]] = {
     "focal": [{"gamma": 0.0}, {"gamma": 2.5}],
     "maxent": [{"strength": 0.1}, {"strength": 0.5}],
     "mixed": [{"learn": "class", "smoothing": 0.1}, {"learn": "class", "smoothing": 0.3}],
+    "infogain": [{"smoothing": 0.1}, {"smoothing": 0.5}],
     "labelemb": [{"cap": 0.5, "temperature": 1.5}, {"cap": 0.9, "temperature": 3.0}],
     "tfkd": [{"strength": 0.1}, {"strength": 0.6, "temperature": 5.0}],
     "zipf": [{"strength": 0.1}, {"strength": 1.0}],
@@ -39,7 +41,7 @@ METHODS: dict[str, list[dict[str, Any]]] = {
 
 def make_jobs(method: str, seeds: range = range(2), **options: Any) -> list[Job]:
     digits = data.load("digits")
-    space = "ordinal" if method in ("semantic", "mixed", "static") else None
+    space = "ordinal" if takes_space(method) else None
     shared = {**SHORT, "method": method, "space": space, **options}
     choices = shared.pop("choices", METHODS[method])
     configs = [make_config(**shared, method_options=each, seed=seed) for each in choices for seed in seeds]

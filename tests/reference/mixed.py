@@ -1,4 +1,4 @@
-"""H(T[y], p) with T fixed, mixed per class or per entry, and the penalties of eq. (10) and (11)."""
+"""H(T[y], p) with T fixed, mixed per class or per entry, and what keeps a learned T from one-hot."""
 
 import numpy as np
 
@@ -26,7 +26,8 @@ def matrix(case: Case) -> Array:
             rows[i] = state["entry_free"][i]
             continue
         else:
-            epsilon = (1 - state["margin"]) / 2 * sigmoid(state["entry_logits"][i, i])
+            margin = np.broadcast_to(state["margin"], count)[i]
+            epsilon = (1 - margin) / 2 * sigmoid(state["entry_logits"][i, i])
             weights = np.exp(state["entry_logits"][i])
             weights[i] = 0
             spread = weights / weights.sum()
@@ -49,19 +50,44 @@ def penalty(case: Case) -> float:
         rows = sum((norm - 1) ** 2 for norm in norms)
         box = state["high_penalty"] * (abs(e - 0.5) ** p).sum() + state["low_penalty"] * (abs(e) ** p).sum()
         return float(state["row_penalty"] * rows + box)
-    e = state["entry_free"]
-    rows = sum((e[i].sum() - 1) ** 2 for i in range(count))
-    box = state["high_penalty"] * (abs(e - 1) ** p).sum() + state["low_penalty"] * (abs(e) ** p).sum()
-    ahead = sum(
-        ((count - 1) * (e[i, i] - state["margin"]) - sum(e[i, j] for j in range(count) if j != i)) ** 2
-        for i in range(count)
-    )
-    return float(state["row_penalty"] * rows + box + state["margin_penalty"] * ahead)
+    return sum(row_penalty(case, state["entry_free"][i], i) for i in range(count))
+
+
+def row_penalty(case: Case, row: Array, i: int) -> float:
+    """What row i of a free matrix adds to eq. (11)."""
+    state, count = case.state, len(row)
+    others = sum(row[j] for j in range(count) if j != i)
+    p = state["exponent"]
+    box = state["high_penalty"] * (abs(row - 1) ** p).sum() + state["low_penalty"] * (abs(row) ** p).sum()
+    ahead = (count - 1) * (row[i] - np.broadcast_to(state["margin"], count)[i]) - others
+    return float(state["row_penalty"] * (row[i] + others - 1) ** 2 + box + state["margin_penalty"] * ahead**2)
+
+
+def kept_from_one_hot(case: Case) -> Array:
+    """−H(t) where ε is learned by the divergence, and pull·KL(t⁰‖t), t⁰ being t at its start."""
+    count = case.y.shape[1]
+    if case.attributes["learn"] is None or not case.attributes["bounded"]:
+        return np.zeros(len(case.y))
+    epsilon = case.state["smoothing"]
+    target = case.y @ matrix(case)
+    start = case.y @ ((1 - epsilon) * np.eye(count) + epsilon * case.state["relations"])
+    found = np.zeros(len(case.y))
+    for n in range(len(case.y)):
+        for j in range(count):
+            if target[n, j] > 0 and case.attributes["objective"] == "divergence":
+                found[n] += target[n, j] * np.log(target[n, j])
+            if start[n, j] > 0:
+                found[n] += case.state["pull"] * start[n, j] * np.log(start[n, j] / target[n, j])
+    return found
+
+
+def samples(case: Case) -> Array:
+    """The loss of each sample, without the penalty."""
+    return cross_entropy(case.y @ matrix(case), log_softmax(case.output)) + kept_from_one_hot(case)
 
 
 def loss(case: Case, frozen: Case) -> float:
-    value = weighted_mean(cross_entropy(case.y @ matrix(case), log_softmax(case.output)), case.weight)
-    return value + penalty(case)
+    return weighted_mean(samples(case), case.weight) + (penalty(case) if case.weight.sum() > 0 else 0.0)
 
 
 def target(case: Case) -> Array:

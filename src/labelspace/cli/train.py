@@ -14,7 +14,6 @@ from labelspace.cli.options import parsed_options
 from labelspace.cli.screen import TrainingBar, bad_input_exits, console, errors
 from labelspace.criteria import criterion_class, methods
 from labelspace.sources.spread import spoken_space, spread_words
-from labelspace.space import LabelSpace
 
 EXAMPLES = """Example: labelspace train digits --method semantic --space ordinal --smoothing 0.3 --epochs 20
 
@@ -179,9 +178,7 @@ def uses_space(method: str, options: dict[str, Any]) -> bool:
         >>> uses_space("semantic", {}), uses_space("onehot", {})
         (True, False)
     """
-    # a method that cannot do without says so in its type
-    kind = criterion_class(method)
-    return inspect.signature(kind).parameters["labels"].annotation is LabelSpace or kind.looks_at_space(options)
+    return criterion_class(method).looks_at_space(options)
 
 
 def _check_space(space: str | None, method: str, options: dict[str, Any]) -> str:
@@ -191,7 +188,7 @@ def _check_space(space: str | None, method: str, options: dict[str, Any]) -> str
         raise ValueError(f"`--space` must be given for {method}: ordinal, wordnet, text, lda, … or a label file.")
     if used or space is None:
         return ""
-    others = ", ".join(name for name in methods() if uses_space(name, {}))
+    others = ", ".join(name for name in methods() if uses_space(name, {}) and name != method)
     return f"labelspace: --space {space} changes nothing: {method} does not look at a label space ({others} do)."
 
 

@@ -1,6 +1,5 @@
 """Which label methods a comparison trains: the methods asked for, and the controls of those with a structured space."""
 
-import inspect
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -55,7 +54,7 @@ def check_methods(names: Sequence[str]) -> tuple[str, ...]:
 
 def takes_space(method: str) -> bool:
     """Return whether a method cannot do without a label space."""
-    return inspect.signature(criterion_class(method)).parameters["labels"].annotation is LabelSpace
+    return criterion_class(method).looks_at_space({})
 
 
 def make_entries(

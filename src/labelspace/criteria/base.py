@@ -1,5 +1,6 @@
 """Criterion: what every method shares. Subclasses write pure functions; only this file changes state or reduces."""
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -19,11 +20,16 @@ Reduction = Literal["mean", "sum", "none"]
 
 
 class Term(NamedTuple):
-    """One summand of a loss: ``Σ w·v / Σ w`` over the batch, times the number of samples where ``total``."""
+    """One summand of a loss: ``Σ w·v / Σ w`` over the batch, times the number of samples where ``total``.
+
+    That is its mean. A sum adds up ``w·v``, but for a term that counts ``once``: what does not belong to samples, such
+    as a penalty on parameters, stays ``Σ w·v / Σ w`` under any reduction, ``"none"`` spreading it over the samples.
+    """
 
     values: Tensor  # (n,)
     weights: Tensor | None = None  # (n,), all ones if left out; class weights and ignored samples come on top
     total: bool = False
+    once: bool = False
 
 
 class Tuned(NamedTuple):
@@ -257,8 +263,8 @@ class Criterion(nn.Module, ABC):
 
     @classmethod
     def looks_at_space(cls, options: Mapping[str, Any]) -> bool:
-        """Return whether these options make a method need a LabelSpace that can do without one otherwise."""
-        return False
+        """Return whether a method with these options needs a LabelSpace; one that always does says so in its type."""
+        return inspect.signature(cls).parameters["labels"].annotation is LabelSpace
 
     def over_batch(self, tensor: Tensor) -> Tensor:
         """Return the sum of a batch statistic over all ranks, with gradient. For methods of scope ``"batch"``."""
@@ -298,19 +304,21 @@ class Criterion(nn.Module, ABC):
             sample_weight = sample_weight * targets.rows(self.weight.to(sample_weight).unsqueeze(1), batch.y).squeeze(1)
         weights = [sample_weight if term.weights is None else sample_weight * term.weights for term in terms]
         weighted = [torch.where(w > 0, term.values, 0) * w for term, w in zip(terms, weights, strict=True)]
-        if self.reduction == "none":
-            return torch.stack(weighted).sum(dim=0).reshape(batch.shape)
-        sums = torch.stack([values.sum() for values in weighted])
         # the number of ranks cancels the average that DistributedDataParallel takes over gradients
-        ranks = _distributed.world_size() if self._synchronised() else 1
-        if self.reduction == "sum":
-            return ranks * sums.sum()
+        ranks = _distributed.world_size() if self._synchronised() and self.reduction != "none" else 1
+        divided = [self.reduction == "mean" or term.once for term in terms]
         # one all-reduce for the denominators of all terms and the number of samples
-        totals = torch.stack([*(w.sum() for w in weights), batch.valid.sum().to(sums.dtype)])
-        if ranks > 1:
+        totals = torch.stack([*(w.sum() for w in weights), batch.valid.sum().to(sample_weight.dtype)])
+        if ranks > 1 and any(divided):
             totals = _distributed.sum_over_ranks(totals)
-        factors = torch.stack([totals[-1] if term.total else torch.ones_like(totals[-1]) for term in terms])
-        return ranks * (factors * sums / torch.where(totals[:-1] > 0, totals[:-1], 1)).sum()
+        one = torch.ones_like(totals[-1])
+        safe = torch.where(totals[:-1] > 0, totals[:-1], 1)
+        denominators = torch.stack([total if divides else one for total, divides in zip(safe, divided, strict=True)])
+        if self.reduction == "none":
+            return (torch.stack(weighted) / denominators.unsqueeze(1)).sum(dim=0).reshape(batch.shape)
+        factors = torch.stack([totals[-1] if term.total and self.reduction == "mean" else one for term in terms])
+        sums = torch.stack([values.sum() for values in weighted])
+        return ranks * (factors * sums / denominators).sum()
 
     def _observe(self, batch: Batch) -> None:
         with torch.no_grad():

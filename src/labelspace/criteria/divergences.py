@@ -31,6 +31,17 @@ def entropy_terms(output: Rows, log_target: Rows, coefficients: Float[Tensor, " 
     return _as_tensor(_EntropyTerms.apply(output, log_target, coefficients))  # type: ignore[no-untyped-call]
 
 
+def negative_entropy(target: Rows) -> Values:
+    """Return ``−H(t) = Σ_j t_j log t_j`` per sample, with a gradient of zero where there is no mass."""
+    return (target * torch.where(target > 0, target, 1).log()).sum(dim=-1)
+
+
+def divergence(fixed: Rows, target: Rows) -> Values:
+    """Return ``KL(f‖t) = Σ_j f_j log(f_j/t_j)`` per sample for probabilities."""
+    mass = torch.where(fixed > 0, target, 1).clamp_min(torch.finfo(target.dtype).tiny)
+    return negative_entropy(fixed) - (fixed * mass.log()).sum(dim=-1)
+
+
 def probability_excess(output: Rows, target: Rows, cap: Tensor) -> Values:
     """Return the hinge ``max(0, p_y − cap)`` with ``p_y = Σ_j t_j p_j``, per sample."""
     return _as_tensor(_ProbabilityExcess.apply(output, target, cap))  # type: ignore[no-untyped-call]

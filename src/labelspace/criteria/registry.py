@@ -32,7 +32,7 @@ def make_criterion(name: str, labels: Labels, **options: Any) -> Criterion:
 
     Args:
         name: one of ``methods()``.
-        labels: a number of classes, their names, or a LabelSpace (which semantic, mixed and static need).
+        labels: a number of classes, their names, or a LabelSpace (which semantic, mixed, infogain and static need).
         options: the method's own keyword arguments.
 
     Example:

@@ -27,8 +27,8 @@ class StaticLabels(Criterion):
     nearest label by squared distance; rows as they are, which were BERT's. We do: the same on scaled rows. Where all
     errors stay below 1, as with unit vectors, the Huber loss is half the ``"mse"``.
 
-    Why scaled: an output of mlp-128 starts with entries of about 0.2. Rows of length 1 in 384 dimensions have entries of 0.05, so
-    what is to be learned is lost in where it starts; entries far above 1 are many small steps away. Test accuracy on
+    Why scaled: an output of mlp-128 starts with entries of about 0.2. Rows of length 1 in 384 dimensions have entries
+    of 0.05, so what is to be learned is lost in where it starts; entries far above 1 are many small steps away. Test accuracy on
     digits (mlp-128, Adam, 10 epochs, mean of 3 seeds; one-hot 0.903) as given, and with entries of this root mean
     square:
 
