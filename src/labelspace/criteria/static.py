@@ -28,9 +28,9 @@ class StaticLabels(Criterion):
     errors stay below 1, as with unit vectors, the Huber loss is half the ``"mse"``.
 
     Why scaled: an output of mlp-128 starts with entries of about 0.2. Rows of length 1 in 384 dimensions have entries
-    of 0.05, so what is to be learned is lost in where it starts; entries far above 1 are many small steps away. Test accuracy on
-    digits (mlp-128, Adam, 10 epochs, mean of 3 seeds; one-hot 0.903) as given, and with entries of this root mean
-    square:
+    of 0.05, so what is to be learned is lost in where it starts; entries far above 1 are many small steps away. Test
+    accuracy on digits (mlp-128, Adam, 10 epochs, mean of 3 seeds; one-hot 0.903) as given, and with entries of this
+    root mean square:
 
     ================================  =====  =====  =====  =====  =====  =====
     rows                              given  0.25   0.5    1      2      4
