@@ -109,7 +109,7 @@ def test_a_strength_for_a_method_that_is_not_compared(tmp_path: Path) -> None:
         ({"space": "nothing-like-it"}, "`space` of labelspace must be"),
         ({"cost": "sqared"}, "Did you mean 'squared'"),
         ({"probabilities": "upside down"}, "`probabilities` of compare must be 'as is' or 'inverted'"),
-        ({"limit": 0}, "`limit` of compare must be greater than or equal to 1. Got 0."),
+        ({"limit": 0}, "`limit` of compare must be a whole number of at least 1, or a share such as '50%'. Got 0."),
         ({"plan": "nowhere.toml"}, "`plan` of compare must be a TOML file"),
     ],
 )
