@@ -12,11 +12,15 @@ from labelspace.cli import options as shared
 from labelspace.cli.options import parsed_options
 from labelspace.cli.screen import TrainingBar, bad_input_exits, console, errors
 from labelspace.criteria import criterion_class, methods
+from labelspace.sources.named import NAMES, named
+from labelspace.sources.order import order_of
 from labelspace.space import LabelSpace
 
 EXAMPLES = """Example: labelspace train digits --method semantic --space ordinal --smoothing 0.3 --epochs 20
 
 Example: labelspace train patients.csv --label diagnosis --group-by patient --missing median --method lls"""
+
+UNORDERED = tuple(name for name in NAMES if name != "ordinal")  # not worth building again to learn that
 
 
 @bad_input_exits
@@ -121,8 +125,9 @@ def train(
         return
     epoch_word = "epoch" if run.result["epochs"] == 1 else "epochs"
     console.print(f"{run.config.model} · {method} · {run.result['epochs']} {epoch_word} · seed {seed}")
-    if space is not None and run.config.space == "ordinal":
-        console.print(f"order       {' < '.join(run.preprocessing['names'])}", soft_wrap=True)
+    order = _order(space, method, options["method_options"], run.preprocessing["names"])
+    if order is not None:
+        console.print(f"order       {' < '.join(order)}", markup=False, soft_wrap=True)
     for part in ("validation", "test"):
         numbers = run.result[part]
         console.print(f"{part:<11} accuracy {numbers['accuracy']:.4f}   nll {numbers['nll']:.4f}")
@@ -139,6 +144,13 @@ def uses_space(method: str, options: dict[str, Any]) -> bool:
     # a method that cannot do without says so in its type; lls looks at one to know which classes are near
     labels = inspect.signature(criterion_class(method)).parameters["labels"].annotation
     return labels is LabelSpace or options.get("top") is not None
+
+
+def _order(space: str | None, method: str, options: dict[str, Any], names: list[str]) -> tuple[str, ...] | None:
+    """Return the classes from lowest to highest, where the method was given an order of them and looked at it."""
+    if space is None or not uses_space(method, options) or space in UNORDERED:
+        return None
+    return order_of(named(space, names))
 
 
 def _check_space(space: str | None, method: str, options: dict[str, Any]) -> str:
