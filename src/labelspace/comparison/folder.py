@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from labelspace import _checks, _files
+from labelspace.report import stored
 
 NAME = "comparison.json"
 OWN = ("plan.toml", NAME, "report.html", "cost.safetensors", "space.safetensors", "geometry.safetensors", "given-*")
@@ -57,6 +58,10 @@ def read_comparison(folder: str | Path) -> dict[str, Any]:
         raise _checks.fail("Comparison.load", "folder", f"a {NAME} of format 1", f"{folder} ({error})") from error
     if not isinstance(content, dict) or content.get("format") != 1:
         raise _checks.fail("Comparison.load", "folder", f"a {NAME} of format 1", repr(str(folder)))
+    wrong = stored.fault(content)
+    if wrong is not None:
+        remedy = "The same compare command writes it again."
+        raise _checks.fail("Comparison.load", "folder", f"a {NAME} of format 1", f"{path} {wrong}", remedy)
     return content
 
 

@@ -14,10 +14,10 @@ from torch import Tensor
 from labelspace import _checks, _files
 from labelspace.decide import Temperature
 from labelspace.records import RunFolder
+from labelspace.report import stored
 from labelspace.space import LabelSpace
 
 FORMAT = 1
-NEEDED = ("title", "data", "model", "seeds", "cost", "decision", "rows", "verdict", "costliest", "command")
 # a temperature hardly changes with more samples than this, and fitting it takes the longest of all
 FITTED = 1000
 
@@ -121,17 +121,17 @@ def _facts(folder: Path) -> dict[str, Any]:
         raise _checks.fail("write_html", "folder", expected, f"{folder}, which has no comparison.json", remedy)
     try:
         facts = _files.read_json(path)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         remedy = "The same compare command writes it again."
         raise _checks.fail("write_html", "folder", expected, f"a damaged {path} ({error})", remedy) from error
     if not isinstance(facts, dict) or facts.get("format") != FORMAT:
         version = facts.get("format") if isinstance(facts, dict) else None
         remedy = "Use the labelspace release that wrote it."
         raise _checks.fail("write_html", "folder", f"a comparison of format {FORMAT}", f"{version!r} in {path}", remedy)
-    missing = [name for name in NEEDED if name not in facts]
-    if missing or not facts["rows"]:
-        got = f"{path} without {missing[0] if missing else 'rows'!r}"
-        raise _checks.fail("write_html", "folder", expected, got, "The same compare command writes it again.")
+    wrong = stored.fault(facts)
+    if wrong is not None:
+        remedy = "The same compare command writes it again."
+        raise _checks.fail("write_html", "folder", expected, f"{path} {wrong}", remedy)
     return facts
 
 
