@@ -40,6 +40,7 @@ class Trial(NamedTuple):
     value: float | None
     validation_cost: float
     validation_accuracy: float
+    temperature: float
     run: str
 
 
@@ -143,10 +144,11 @@ class Trainer:
         return self.folder / "spaces" / f"{entry.label.replace(' ', '-')}.safetensors"
 
     def _trial(self, entry: Entry, options: dict[str, float], run: Run) -> Trial:
-        cost = self._outcome(entry, options, [run]).validation_cost
+        outcome = self._outcome(entry, options, [run])
         assert run.folder is not None
         value = None if entry.option is None else options[entry.option]
-        return Trial(value, cost, run.result["validation"]["accuracy"], run.folder.name)
+        accuracy = run.result["validation"]["accuracy"]
+        return Trial(value, outcome.validation_cost, accuracy, outcome.temperatures[0], run.folder.name)
 
     def _outcome(self, entry: Entry, options: dict[str, float], runs: Sequence[Run]) -> Outcome:
         targets = None

@@ -60,6 +60,7 @@ class Trial:
     value: float
     validation_cost: float | None
     run: StoredRun | None
+    temperature: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +141,7 @@ def _row(folder: Path, row: dict[str, Any]) -> Row:
     given = row.get("temperatures") or []
     temperatures = tuple(given) if len(given) == len(runs) else tuple(run.fitted for run in runs)
     trials = tuple(
-        Trial(trial["value"], trial.get("validation_cost"), _run(folder, trial.get("run")))
+        Trial(trial["value"], trial.get("validation_cost"), _run(folder, trial.get("run")), trial.get("temperature"))
         for trial in sorted(row.get("trials", []), key=lambda trial: trial.get("value") or 0)
         if trial.get("value") is not None
     )
