@@ -5,10 +5,12 @@ import json
 import re
 import shutil
 import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from labelspace import _checks, _files
+from labelspace.engine.take_home import WRITTEN as TAKEN_HOME
 from labelspace.report import stored
 
 NAME = "comparison.json"
@@ -44,6 +46,10 @@ def _remove_own(folder: Path) -> None:
     for pattern in OWN:
         for path in folder.glob(pattern):
             path.unlink()
+    for name in TAKEN_HOME:
+        (folder / "best" / name).unlink(missing_ok=True)
+    with suppress(OSError):  # somebody keeps something there, or it is not there
+        (folder / "best").rmdir()
 
 
 def read_comparison(folder: str | Path) -> dict[str, Any]:
