@@ -65,7 +65,7 @@ ROW = [
     "marked",
     "winner",
 ]
-VERDICT = ["kind", "indicative", "subject", "sentences", "estimate", "low", "high", "cause", "margin"]
+VERDICT = ["kind", "indicative", "subject", "sentences", "estimate", "low", "high", "cause", "margin", "level"]
 LABELS = ["one-hot", "uniform", "semantic", "semantic shuffled", "semantic random"]
 
 

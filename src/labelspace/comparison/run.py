@@ -118,11 +118,11 @@ def _finish(setting: Setting, trained: Sequence[Trained], problems: Sequence[str
     plan, folder, dataset, judge = setting.plan, setting.folder, setting.job.dataset, setting.judge
     groups = dataset.test.groups
     rows = against_reference([_row(each) for each in trained], plan.level, groups)
-    verdict = judge_rows(rows, plan.margin, setting.knowledge.word, groups)
+    verdict = judge_rows(rows, plan.margin, setting.knowledge.word, groups, plan.level)
     content = summary(rows, verdict, plan, setting.knowledge, judge, dataset)
     best, seed = choose(trained, rows)
     content |= {
-        "warnings": caveats(rows, dataset, problems, groups),
+        "warnings": caveats(rows, dataset, problems, groups, plan.level),
         "costliest": costliest(trained[best].outcome, dataset.names),
         "best": {"label": rows[best].label, "run": rows[best].runs[seed], "rule": judge.rule},
         "command": command,

@@ -81,6 +81,7 @@ class _Verdict(_Part):
     sentences: list[str]
     margin: float
     indicative: bool
+    level: float = 0.95
 
 
 class _Confusion(_Part):
@@ -134,8 +135,8 @@ def fault(content: dict[str, Any]) -> str | None:
     """
     try:
         found = _Content.model_validate(content)
-    except (ValidationError, RecursionError) as error:
-        first = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "type": "", "msg": str(error)}
+    except ValidationError as error:
+        first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         if first["type"] == "missing":
             return f"without {place!r}"
