@@ -137,11 +137,11 @@ class RunFolder:
 
     def config(self) -> dict[str, Any]:
         """Return the configuration."""
-        return self._json("config.json")
+        return self._json("config.json", "method", "seed")
 
     def result(self) -> dict[str, Any]:
         """Return the result of a finished run."""
-        return {name: value for name, value in self._json("result.json").items() if name != "files"}
+        return {name: value for name, value in self._json("result.json", "key").items() if name != "files"}
 
     def preprocessing(self) -> dict[str, Any]:
         """Return what a batch goes through before the model."""
@@ -156,8 +156,15 @@ class RunFolder:
         return self._lines(TIMES) if (self.path / TIMES).is_file() else []
 
     def _lines(self, name: str) -> list[dict[str, Any]]:
-        lines = (self.path / name).read_text(encoding="utf-8").splitlines()
-        return [json.loads(line) for line in lines]
+        try:
+            lines = (self.path / name).read_text(encoding="utf-8").splitlines()
+            found = [json.loads(line) for line in lines]
+        except (OSError, ValueError, RecursionError) as error:
+            raise self._unsound(name, str(error)) from error
+        wrong = next((line for line in found if not isinstance(line, dict)), None)
+        if wrong is not None:
+            raise self._unsound(name, f"a line with {wrong!r}")
+        return found
 
     def weights(self) -> dict[str, Tensor]:
         """Return the weights of model and criterion."""
@@ -175,17 +182,27 @@ class RunFolder:
         try:
             return from_bytes((self.path / name).read_bytes())
         except (OSError, SafetensorError) as error:
-            remedy = "The command that made the run computes it again."
-            raise _checks.fail("Run.load", "folder", f"a run with a sound {name}", str(error), remedy) from error
+            raise self._unsound(name, str(error)) from error
 
-    def _json(self, name: str) -> dict[str, Any]:
+    def _unsound(self, name: str, why: str) -> ValueError:
+        remedy = "The command that made the run computes it again."
+        return _checks.fail("Run.load", "folder", f"a run with a sound {name}", f"{self.path / name}: {why}", remedy)
+
+    def _json(self, name: str, *needed: str) -> dict[str, Any]:
         path = self.path / name
         if not path.is_file():
             inside = sorted(entry.parent.name for entry in self.path.glob("*/result.json"))
             remedy = f"It holds runs: {', '.join(inside[:3])}." if inside else "Finish it, or name the folder of a run."
             raise _checks.fail("Run.load", "folder", f"a run with {name}", str(self.path), remedy)
-        content = _files.read_json(path)
-        assert isinstance(content, dict)
+        try:
+            content = _files.read_json(path)
+        except (OSError, ValueError, RecursionError) as error:
+            raise self._unsound(name, str(error)) from error
+        if not isinstance(content, dict):
+            raise self._unsound(name, f"{type(content).__name__} where names and values belong")
+        missing = next((key for key in needed if key not in content), None)
+        if missing is not None:
+            raise self._unsound(name, f"no {missing!r}")
         return content
 
 

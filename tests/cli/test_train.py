@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -148,6 +149,36 @@ def test_half_of_the_mass_may_leave(tmp_path: Path) -> None:
         "train", "digits", "--method", "mixed", "--space", "lda", "--smoothing", "0.5", "--out", str(tmp_path), *SHORT
     )
     assert "accuracy" in text
+
+
+@pytest.mark.parametrize(
+    ("space", "order"),
+    [("ordinal", ["1", "2", "10"]), ("1<2<10", ["1", "2", "10"]), ("2<10<1", ["2", "10", "1"])],
+)
+@pytest.mark.parametrize("method", [["semantic"], ["mixed"], ["lls", "--option", "top=1"]])
+def test_the_order_told_is_the_order_trained_on(
+    space: str, order: list[str], method: list[str], tmp_path: Path
+) -> None:
+    """The classes of the data come as 10, 2, 1: neither the order of their values nor one that anybody gave."""
+    chance = np.random.default_rng(0)
+    y = np.arange(90) % 3
+    np.savez(tmp_path / "numbers.npz", x=np.eye(3)[y] + chance.normal(size=(90, 3)), y=y, names=["10", "2", "1"])
+    command = ["train", str(tmp_path / "numbers.npz"), "--method", *method, "--space", space, "--epochs", "1"]
+    text = run(*command, "--out", str(tmp_path / "runs"))
+    assert [line for line in text.splitlines() if line.startswith("order")] == [f"order       {' < '.join(order)}"]
+    if method == ["semantic"]:
+        trained = labelspace.Run.load(next((tmp_path / "runs").glob("semantic-*"))).space
+        ends = [order[0], order[2]]
+        # of three classes in an order, 1/|i−j| gives the end next to a class twice what the other end gives it
+        assert trained.nearest(ends[0], k=1)[0] == (order[1], pytest.approx(2 / 3))
+        assert trained.nearest(ends[1], k=1)[0] == (order[1], pytest.approx(2 / 3))
+
+
+def test_no_order_is_told_where_none_was_trained_on(tmp_path: Path) -> None:
+    text = run("train", "digits", "--method", "onehot", "--space", "ordinal", "--out", str(tmp_path), *SHORT)
+    assert not [line for line in text.splitlines() if line.startswith("order")]
+    text = run("train", "digits", "--method", "semantic", "--space", "lda", "--out", str(tmp_path), *SHORT)
+    assert not [line for line in text.splitlines() if line.startswith("order")]
 
 
 @pytest.mark.parametrize("arguments", [["--method", "onehot"], ["--method", "focal"], ["--method", "lls"]])

@@ -3,6 +3,7 @@
 import json
 import shutil
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from comparison.small import SMALL, TINY, write_table
 from labelspace.comparison import Comparison, compare, training
 from labelspace.comparison.outcome import Scores
 from labelspace.decision import Decision
-from labelspace.engine.executors import InProcess
+from labelspace.engine.executors import InProcess, WorkerDied
 from labelspace.engine.run import Run
 from labelspace.records import FILES
 from labelspace.space import LabelSpace
@@ -64,7 +65,7 @@ ROW = [
     "marked",
     "winner",
 ]
-VERDICT = ["kind", "indicative", "subject", "sentences", "estimate", "low", "high", "cause", "margin"]
+VERDICT = ["kind", "indicative", "subject", "sentences", "estimate", "low", "high", "cause", "margin", "level"]
 LABELS = ["one-hot", "uniform", "semantic", "semantic shuffled", "semantic random"]
 
 
@@ -264,6 +265,7 @@ def test_fresh_computes_everything_again(tmp_path: Path) -> None:
     first = compare(table, **options)
     assert first.folder is not None
     (first.folder / "note.txt").write_text("of another time")
+    (first.folder / "best" / "note.txt").write_text("of another time")
     before = moments(first.folder)
     found = compare(table, **options, fresh=True)
     after = moments(first.folder)
@@ -271,6 +273,33 @@ def test_fresh_computes_everything_again(tmp_path: Path) -> None:
     assert all(after[name] > before[name] for name in before)
     assert found.content == first.content
     assert (first.folder / "note.txt").read_text() == "of another time"  # not ours to remove
+    assert (first.folder / "best" / "note.txt").read_text() == "of another time"
+
+
+class Broken(InProcess):
+    """An executor that loses everything it is given."""
+
+    def run(self, work: Any, tasks: Any) -> Iterator[tuple[int, Any]]:
+        yield from ((number, WorkerDied("out of memory")) for number, _ in enumerate(tasks))
+
+
+@pytest.mark.parametrize("noted", [True, False])
+def test_fresh_leaves_nothing_of_the_old_answer(noted: bool, tmp_path: Path) -> None:
+    """A comparison that was started over and did not finish has no model to take home."""
+    table = write_table(tmp_path / "sizes.csv", ["small", "medium", "large"])
+    options: dict[str, Any] = {**TINY, "out": tmp_path}
+    folder = compare(table, **options, executor=InProcess()).folder
+    assert folder is not None
+    Comparison.load(folder).save_html()
+    if noted:
+        (folder / "best" / "note.txt").write_text("mine")
+        (folder / "best" / "model.onnx").write_text("mine too")
+    with pytest.raises(RuntimeError, match="runs failed"):
+        compare(table, **options, executor=Broken(), fresh=True)
+    left = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    left -= {name for name in left if name.startswith(("runs/", "spaces/"))}
+    assert left == {"plan.toml", *(["best/note.txt", "best/model.onnx"] if noted else [])}
+    assert (folder / "best").exists() == noted
 
 
 def test_another_question_has_another_folder(finished: Comparison, tmp_path: Path) -> None:
@@ -290,9 +319,41 @@ def test_steps_are_told(finished: Comparison, tmp_path: Path) -> None:
     )
     assert [event for event, _ in told if event != "run"] == ["reading", "plan", "analysis"]
     plan = dict(told)["plan"]
-    assert plan["phases"] == {"tuning": 21, "seeds": 10}
+    assert plan["phases"] == {"tuning": 20, "seeds": 6}
+    assert plan["runs"] == 26
     assert plan["rows"] == LABELS
     assert plan["left_out"] == []
     for phase, total in plan["phases"].items():
         done = [facts["done"] for event, facts in told if event == "run" and facts["phase"] == phase]
         assert done == list(range(1, total + 1))
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        # 5 trials of 4 rows on the first seed, which one of the trials of each is; one-hot once per seed
+        ({"methods": ["uniform", "semantic"], "seeds": 2}, 4 * 5 + 4 * 1 + 2),
+        ({"methods": ["uniform", "semantic"], "seeds": 1}, 4 * 5 + 1),
+        ({"methods": ["uniform", "lls"], "seeds": 5, "strengths": {"uniform": [0.1], "lls": [0.1, 0.2]}}, 5 + 5 + 6),
+        ({"methods": ["uniform", "zipf"], "seeds": 6, "strengths": {"uniform": [0.2], "zipf": [0.1]}}, 3 * 6),
+        # with two classes shuffled rows are the rows themselves: their runs are the same runs
+        ({"methods": ["semantic"], "seeds": 2, "space": "small<large", "strengths": {"semantic": [0.1, 0.3]}}, 3 + 2),
+    ],
+)
+def test_as_many_runs_are_made_as_are_announced(options: dict[str, Any], expected: int, tmp_path: Path) -> None:
+    names = ["small", "large"] if options.get("space") == "small<large" else ["1", "2", "3", "4"]
+    table = write_table(tmp_path / "sizes.csv", names)
+    told: dict[str, Any] = {}
+    found = compare(
+        table,
+        **{**SMALL, **options},
+        out=tmp_path / "out",
+        executor=InProcess(),
+        report=lambda event, facts: told.setdefault(event, facts),
+    )
+    assert found.folder is not None
+    made = len(list(found.folder.glob("runs/*/result.json")))
+    assert made == told["plan"]["runs"] == expected
+    assert len([row for row in found.content["rows"] for _ in row["runs"]]) == len(found.content["rows"]) * len(
+        found.content["seeds"]
+    )

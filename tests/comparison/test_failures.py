@@ -55,7 +55,7 @@ def test_a_strength_of_a_whole_group_of_runs(tmp_path: Path) -> None:
 def test_a_method_without_a_trial_is_left_out(tmp_path: Path) -> None:
     found = run(tmp_path, methods=["uniform", "lls"], strengths={"uniform": [2.0], "lls": [0.1]})
     assert methods(found) == ["onehot", "lls"]
-    assert any(warning.startswith("uniform (smoothing 2)") for warning in found.warnings)
+    assert len([warning for warning in found.warnings if warning.startswith("uniform (smoothing 2), seeds 0, 1")]) == 1
 
 
 def test_a_method_that_lost_a_seed_is_left_out(tmp_path: Path) -> None:
@@ -69,9 +69,15 @@ def test_a_method_that_lost_a_seed_is_left_out(tmp_path: Path) -> None:
 
 
 def test_all_runs_fail(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="3 runs failed; the finished ones are kept") as caught:
-        run(tmp_path, Losing("onehot", "uniform", seed=0))
-    assert str(caught.value).count("out of memory") == 3
+    with pytest.raises(RuntimeError, match="2 runs failed; the finished ones are kept") as caught:
+        run(tmp_path, Losing("onehot", "uniform", seed=0), seeds=1, strengths={"uniform": [0.1]})
+    assert str(caught.value).count("out of memory") == 2
+
+
+def test_nothing_else_is_trained_where_no_strength_of_any_method_can_be(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match=r"Too many runs failed.*uniform \(smoothing 0.1\), seed 0, failed: out of"):
+        run(tmp_path, Losing("uniform", seed=0))
+    assert not list(tmp_path.glob("*/runs/*/result.json"))
 
 
 @pytest.mark.parametrize("seed", [0, 1])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score
 from torch import Tensor
 
 from labelspace.comparison import Comparison, compare_scores
@@ -168,9 +169,68 @@ def test_an_order_of_names() -> None:
     assert found.content["cost"]["example"] in ("true low called top costs 4", "true top called low costs 4")
     assert found.content["space"] == {"words": "order: low < mid < top"}
     prices = [[0, 1, 1], [1, 0, 4], [1, 4, 0]]
-    assert rows(found) == rows(compare_scores(both(), cost=prices))
+    plain = compare_scores(both(), cost=prices)
+    assert without_kappa(found) == without_kappa(plain) == rows(plain)
     implied = compare_scores(both(), **options)
     assert implied.content["cost"]["words"] == "distance in the order"
+
+
+def without_kappa(found: Comparison) -> Any:
+    return [
+        {**row, **{rule: {k: v for k, v in row[rule].items() if k != "kappa"} for rule in ("argmax", "min_cost")}}
+        for row in rows(found)
+    ]
+
+
+def test_an_order_gives_kappa_and_a_tree_the_accuracy_of_its_levels(tmp_path: Path) -> None:
+    """The same measures as where something is trained, beside those of scikit-learn and of a count by hand."""
+    y = both()[1][1]
+    called = both()[1][0].argmax(dim=1)
+    ordered = compare_scores(both(), names=["mid", "low", "top"], space="low<mid<top", cost="uniform")
+    ranks = np.array([1, 0, 2])
+    kappa = cohen_kappa_score(ranks[y], ranks[called], weights="quadratic")
+    assert rows(ordered)[0]["argmax"]["kappa"] == pytest.approx(kappa)
+    assert ordered.content["extra"] == [{"key": "kappa", "title": "κ² ↑"}]
+    assert f"{kappa:.3f}" in ordered.table()
+    numbers = compare_scores(both(), cost="squared")  # prices per step of numbers know an order too
+    assert numbers.content["extra"][0]["key"] == "kappa"
+    assert compare_scores(both()).content["extra"] == []
+    (tmp_path / "tree.txt").write_text("pets > cat\npets > dog\nthings > car\n")
+    nested = compare_scores(both(), names=["cat", "dog", "car"], space=tmp_path / "tree.txt", cost="uniform")
+    group = np.array([0, 0, 1])
+    levels = {key: value for key, value in rows(nested)[0]["argmax"].items() if key.startswith("level_")}
+    assert levels["level_1"] == pytest.approx((group[y] == group[called]).mean())
+    assert [extra["key"] for extra in nested.content["extra"]] == list(levels)
+
+
+def test_classes_of_unequal_size_have_a_balanced_accuracy() -> None:
+    parts = [(scores[y != 0], y[y != 0]) for scores, y in both()]
+    pairs = [(torch.cat([s, t[0][:9]]), torch.cat([y, t[1][:9]])) for (s, y), t in zip(parts, zeros(), strict=True)]
+    found = compare_scores(pairs, cost="uniform")
+    y, called = pairs[1][1], pairs[1][0].argmax(dim=1)
+    assert rows(found)[0]["argmax"]["balanced_accuracy"] == pytest.approx(balanced_accuracy_score(y, called))
+
+
+def zeros() -> list[Pair]:
+    return [(scores[y == 0], y[y == 0]) for scores, y in both()]
+
+
+@pytest.mark.parametrize("models", [1, 2])
+def test_the_level(models: int) -> None:
+    given: Any = both() if models == 1 else {"a": both(noise=1.5), "b": both(1, noise=0.5)}
+    usual, sure = (compare_scores(given, cost="squared", level=level) for level in (0.95, 0.99))
+    assert (usual.verdict.level, sure.verdict.level) == (0.95, 0.99)
+    assert usual.verdict.interval is not None
+    assert sure.verdict.interval is not None
+    assert sure.verdict.interval[0] < usual.verdict.interval[0] < usual.verdict.interval[1] < sure.verdict.interval[1]
+    assert "interval)" in sure.verdict.sentences[0]
+    assert ("99 % interval" in sure.table()) == (models == 2)
+
+
+@pytest.mark.parametrize(("option", "value"), [("level", 1.0), ("level", 0.0), ("margin", 0.0), ("margin", 2.0)])
+def test_levels_and_margins_that_are_none(option: str, value: float) -> None:
+    with pytest.raises(ValueError, match=f"`{option}` of compare must be a number in"):
+        compare_scores(both(), cost="squared", **{option: value})
 
 
 def test_groups(tmp_path: Path) -> None:

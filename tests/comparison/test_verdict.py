@@ -2,21 +2,25 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from scipy.stats import norm
 from torch import Tensor
 
 from comparison.hand_made import SAMPLES, row, table
 from labelspace.comparison.caveats import caveats
 from labelspace.comparison.rows import Row, against_reference
-from labelspace.comparison.verdict import Kind, Verdict, judge_decisions, judge_rows, kind_of
-from labelspace.metrics import Interval
+from labelspace.comparison.verdict import Kind, Verdict, enough_seeds, judge_decisions, judge_rows, kind_of
+from labelspace.metrics import Interval, sign_flip_test
 
 THIN = "\N{NARROW NO-BREAK SPACE}"
 
 
-def judged(*rows: Row, margin: float = 0.05, word: str = "order", groups: Tensor | None = None) -> Verdict:
-    return judge_rows(against_reference(rows, 0.95, groups), margin, word, groups)
+def judged(
+    *rows: Row, margin: float = 0.05, word: str = "order", groups: Tensor | None = None, level: float = 0.95
+) -> Verdict:
+    return judge_rows(against_reference(rows, level, groups), margin, word, groups, level)
 
 
 def two(costs: Tensor, **facts: Any) -> Verdict:
@@ -269,7 +273,7 @@ def test_plain_data_and_back() -> None:
     verdict = two(table(1.0, 0.4, 1))
     plain = verdict.plain()
     assert set(plain) == set(
-        ["kind", "indicative", "subject", "sentences", "estimate", "low", "high", "cause", "margin"]
+        ["kind", "indicative", "subject", "sentences", "estimate", "low", "high", "cause", "margin", "level"]
     )
     assert Verdict(**{**plain, "sentences": tuple(plain["sentences"])}) == verdict
 
@@ -361,4 +365,59 @@ def test_samples_that_show_nothing_leave_room() -> None:
     few = judged(row("one-hot", table(1.0, samples=20)), row("lls", table(1.0, samples=20)))
     many = judged(row("one-hot", table(1.0, samples=2000)), row("lls", table(1.0, samples=2000)))
     assert (few.kind, many.kind) == ("undecided", "no difference")
-    assert few.interval == pytest.approx((-3 / 20, 3 / 20))
+    assert few.interval == pytest.approx((-3 / 20, 3 / 20), rel=2e-3)  # the rule of three
+    room = -np.log(1 - 0.99) / 20  # the share of which 20 samples show nothing once in a hundred times, e^(−20p)
+    sure = judged(row("one-hot", table(1.0, samples=20)), row("lls", table(1.0, samples=20)), level=0.99)
+    assert sure.interval == pytest.approx((-room, room))
+
+
+def test_the_level_decides_and_is_named() -> None:
+    """One and the same costs are cheaper at 80 percent and undecided at 99."""
+    generator = torch.Generator().manual_seed(4)
+    swing = 0.22 * torch.randn(6, 1, generator=generator).double()
+    rows = row("one-hot", table(2.0, 0.4)), row("lls", table(1.8, 0.4, 1) + swing - swing.mean())
+    usual, low, high = (judged(*rows, level=level) for level in (0.95, 0.8, 0.99))
+    assert [verdict.level for verdict in (usual, low, high)] == [0.95, 0.8, 0.99]
+    assert (low.kind, high.kind) == ("cheaper", "undecided")
+    assert "interval" not in usual.sentences[0]
+    assert f"(80{THIN}% interval)" in low.sentences[0]
+    assert f"(99{THIN}% interval)" in high.sentences[0]
+    assert low.estimate == high.estimate == usual.estimate
+    widths = [verdict.interval[1] - verdict.interval[0] for verdict in (low, usual, high) if verdict.interval]
+    assert widths == sorted(widths)
+    assert high.interval is not None
+    quantile = float(norm.ppf(0.995))
+    seen = widths[2] / 2 * (quantile + float(norm.ppf(0.8))) / quantile
+    assert f"A change of about {100 * seen:.0f}{THIN}% could have been seen." in high.sentences[0]
+
+
+@pytest.mark.parametrize(("level", "enough"), [(0.95, 6), (0.9, 5), (0.99, 8), (0.75, 3), (0.5, 2)])
+def test_how_many_seeds_are_enough_depends_on_the_level(level: float, enough: int) -> None:
+    assert enough_seeds(level) == enough
+    assert sign_flip_test([1.0] * enough) <= 1 - level + 1e-12 < sign_flip_test([1.0] * (enough - 1))
+    few, many = (
+        judged(row("one-hot", table(2.0, 0.4, seeds=seeds)), row("lls", table(1.0, 0.4, 1, seeds=seeds)), level=level)
+        for seeds in (enough - 1, enough)
+    )
+    assert (few.indicative, many.indicative) == (True, False)
+    assert few.sentences[-1].endswith(f"fewer than {enough}.")
+
+
+def test_accuracy_is_told_at_the_level_that_was_asked_for() -> None:
+    """Accuracy that falls beyond chance at 60 percent but not at 99.9 is told of at the one and not at the other."""
+    generator = torch.Generator().manual_seed(1)
+    plain = (torch.rand(6, SAMPLES, generator=generator) < 0.80).double()
+    right = (torch.rand(6, SAMPLES, generator=generator) < 0.76).double()
+    rows = row("one-hot", table(2.0, 0.4), plain=plain), row("lls", table(1.0, 0.4, 1), right=right)
+    assert "accuracy falls" in judged(*rows, level=0.6).sentences[0]
+    assert "accuracy" not in judged(*rows, level=0.999).sentences[0]
+
+
+def test_warnings_follow_the_level() -> None:
+    generator = torch.Generator().manual_seed(3)
+    dearer = 1 + 0.05 * torch.randn(6, SAMPLES, generator=generator).double() + torch.tensor(0.004).double()
+    reference = row("one-hot", dearer, plain_costs=torch.ones(6, SAMPLES).double())
+    rows = [reference, row("lls", table(1.0, 0.1, 2))]
+    low, high = (caveats(against_reference(rows, level, None), None, level=level) for level in (0.6, 0.9999))
+    assert any("its probabilities mislead" in text for text in low)
+    assert not any("its probabilities mislead" in text for text in high)

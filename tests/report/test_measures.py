@@ -8,7 +8,7 @@ import torch
 import labelspace
 from labelspace.report.confusions import mistakes
 from labelspace.report.curves import learning_curves
-from labelspace.report.measures import measured, validation_confusion
+from labelspace.report.measures import decision_of, measured, validation_confusion
 from labelspace.report.reading import Material, Row, StoredRun, read_runs
 from labelspace.space import LabelSpace
 from report.folders import write_run
@@ -69,7 +69,8 @@ def test_reliability_adds_up_over_seeds(tmp_path: Path) -> None:
 
 def test_validation_confusion_counts_every_sample(tmp_path: Path) -> None:
     found = material(tmp_path, "min_cost")
-    counts = validation_confusion(found, found.rows[0].runs[0])
+    run = found.rows[0].runs[0]
+    counts = validation_confusion(run, decision_of(found, found.rows[0], run, None, None))
     assert counts is not None
     y = found.rows[0].runs[0].scores()["validation_y"]
     torch.testing.assert_close(counts.sum(dim=1), torch.bincount(y, minlength=4).double())

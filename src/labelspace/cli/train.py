@@ -13,6 +13,8 @@ from labelspace.cli import training_options as training
 from labelspace.cli.options import parsed_options
 from labelspace.cli.screen import TrainingBar, bad_input_exits, console, errors
 from labelspace.criteria import criterion_class, methods
+from labelspace.sources.named import NAMES, named
+from labelspace.sources.order import order_of
 from labelspace.sources.spread import spoken_space, spread_words
 
 EXAMPLES = """Example: labelspace train digits --method semantic --space ordinal --smoothing 0.3 --epochs 20
@@ -22,6 +24,8 @@ Example: labelspace train mnist --validation "first 5000" --method labelemb
 Example: labelspace train cifar-10 --classes "first 50%" --method semantic --space runs/lls-…/label_space.safetensors
 
 Example: labelspace train patients.csv --label diagnosis --group-by patient --missing median --method lls"""
+
+UNORDERED = tuple(name for name in NAMES if name != "ordinal")  # not worth building again to learn that
 
 
 @bad_input_exits
@@ -156,8 +160,9 @@ def train(
     epoch_word = "epoch" if run.result["epochs"] == 1 else "epochs"
     kept = "" if run.config.best_by == "last" else f" (kept: {run.result['best_epoch'] + 1})"
     console.print(f"{run.config.model} · {method} · {run.result['epochs']} {epoch_word}{kept} · seed {seed}")
-    if space is not None and run.config.space == "ordinal":
-        console.print(f"order       {' < '.join(run.preprocessing['names'])}", soft_wrap=True)
+    order = _order(space, method, options["method_options"], run.preprocessing["names"])
+    if order is not None:
+        console.print(f"order       {' < '.join(order)}", markup=False, soft_wrap=True)
     if uses_space(method, options["method_options"]) and spread_words(run.space):
         console.print(f"space       {spoken_space(run.space)}", soft_wrap=True, markup=False)
     for part in ("validation", "test"):
@@ -179,6 +184,13 @@ def uses_space(method: str, options: dict[str, Any]) -> bool:
         (True, False)
     """
     return criterion_class(method).looks_at_space(options)
+
+
+def _order(space: str | None, method: str, options: dict[str, Any], names: list[str]) -> tuple[str, ...] | None:
+    """Return the classes from lowest to highest, where the method was given an order of them and looked at it."""
+    if space is None or not uses_space(method, options) or space in UNORDERED:
+        return None
+    return order_of(named(space, names))
 
 
 def _check_space(space: str | None, method: str, options: dict[str, Any]) -> str:

@@ -11,11 +11,13 @@ from labelspace.data import leakage
 from labelspace.data.dataset import Dataset
 from labelspace.report.words import decimals_for, fixed, interval, percent
 
-LEVEL = 0.95
-
 
 def caveats(
-    rows: Sequence[Row], dataset: Dataset | None, problems: Sequence[str] = (), groups: Tensor | None = None
+    rows: Sequence[Row],
+    dataset: Dataset | None,
+    problems: Sequence[str] = (),
+    groups: Tensor | None = None,
+    level: float = 0.95,
 ) -> list[str]:
     """Return warnings, the gravest first.
 
@@ -24,11 +26,12 @@ def caveats(
         dataset: the data; None where only scores are known.
         problems: runs that failed.
         groups: of the test samples.
+        level: of the intervals that decide what is worth a warning.
     """
     found = [*problems]
     if dataset is not None:
         found += _data(dataset)
-    return [*found, *_badly_priced(rows, groups), *_selective(rows)]
+    return [*found, *_badly_priced(rows, groups, level), *_selective(rows, level)]
 
 
 def _data(dataset: Dataset) -> list[str]:
@@ -42,12 +45,12 @@ def _data(dataset: Dataset) -> list[str]:
     return found
 
 
-def _badly_priced(rows: Sequence[Row], groups: Tensor | None) -> list[str]:
+def _badly_priced(rows: Sequence[Row], groups: Tensor | None, level: float) -> list[str]:
     """Return a warning where the free rival is no rival: plain one-hot labels with argmax cost less."""
     reference = rows[0]
     if reference.min_cost is None or float(reference.plain_costs.mean()) <= 0:
         return []
-    dearer = change_of(reference.costs, reference.plain_costs, LEVEL, groups, fixed=True)
+    dearer = change_of(reference.costs, reference.plain_costs, level, groups, fixed=True)
     if dearer is None or dearer.low is None or dearer.low <= 0:
         return []
     before, after = reference.argmax["cost"], reference.min_cost["cost"]
@@ -59,12 +62,12 @@ def _badly_priced(rows: Sequence[Row], groups: Tensor | None) -> list[str]:
     winner = next((row for row in rows if row.winner), None)
     if winner is None:
         return [text]
-    moved = metrics.paired_interval(winner.costs, reference.plain_costs, groups=groups, relative=True)
+    moved = metrics.paired_interval(winner.costs, reference.plain_costs, groups=groups, level=level, relative=True)
     shown = f"{percent(moved.estimate)} {interval(moved.low, moved.high)}".removesuffix(" –")
     return [f"{text} Against argmax, {winner.label}: {shown}."]
 
 
-def _selective(rows: Sequence[Row]) -> list[str]:
+def _selective(rows: Sequence[Row], level: float) -> list[str]:
     """Return a warning where a method saves cost but knows less well which of its decisions to doubt."""
     reference, found = rows[0], []
 
@@ -75,7 +78,7 @@ def _selective(rows: Sequence[Row]) -> list[str]:
         cheaper = row.role == "method" and row.change is not None and row.change.high is not None
         if not cheaper or row.change is None or row.change.high is None or row.change.high >= 0:
             continue
-        worse = metrics.paired_interval(column(row.selective), column(reference.selective))
+        worse = metrics.paired_interval(column(row.selective), column(reference.selective), level=level)
         if worse.low is not None and worse.low > 0:
             found.append(row.label)
     if not found:

@@ -1,7 +1,7 @@
 """Which label methods a comparison trains: the methods asked for, and the controls of those with a structured space."""
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from labelspace import _checks
 from labelspace.comparison.plan import TRIALS
@@ -34,6 +34,11 @@ class Entry(NamedTuple):
     def structured(self) -> bool:
         """Whether its space says something about classes that a shuffled one would not."""
         return self.role == "method" and self.space is not None
+
+    @property
+    def tuned(self) -> bool:
+        """Whether there is a choice of strengths."""
+        return len(self.values) > 1
 
     def trials(self) -> list[dict[str, float]]:
         """Return the options of every trial; a method without a strength has one."""
@@ -79,6 +84,25 @@ def make_entries(
         found.append(_entry(method, own if takes_space(method) else None, strengths))
     controls = [control for entry in found if entry.structured and entry.space is space for control in _controls(entry)]
     return found + controls
+
+
+def count_runs(entries: Sequence[Entry], seeds: int) -> int:
+    """Return how many runs a comparison makes: trials on the first seed, and what the other seeds add.
+
+    Rows whose trainings are the same, as those of a space and of its shuffled form with two classes, share their runs.
+    """
+    first, further = set(), {}
+    for entry in entries:
+        first |= {_training(entry, options) for options in entry.trials()}
+        further[(_training(entry, {}), entry.values)] = seeds - 1
+    return len(first) + sum(further.values())
+
+
+def _training(entry: Entry, options: dict[str, float]) -> tuple[Any, ...]:
+    """Return what tells one training from another."""
+    space = entry.space
+    content = None if space is None else (space.names, space.kind, space.matrix.numpy().tobytes())
+    return entry.method, repr(sorted(options.items())), content
 
 
 def fewer(values: Sequence[float], count: int = TRIALS) -> tuple[float, ...]:

@@ -5,10 +5,13 @@ import json
 import re
 import shutil
 import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from labelspace import _checks, _files
+from labelspace.engine.take_home import WRITTEN as TAKEN_HOME
+from labelspace.report import stored
 
 NAME = "comparison.json"
 OWN = ("plan.toml", NAME, "report.html", "cost.safetensors", "space.safetensors", "geometry.safetensors", "given-*")
@@ -43,6 +46,10 @@ def _remove_own(folder: Path) -> None:
     for pattern in OWN:
         for path in folder.glob(pattern):
             path.unlink()
+    for name in TAKEN_HOME:
+        (folder / "best" / name).unlink(missing_ok=True)
+    with suppress(OSError):  # somebody keeps something there, or it is not there
+        (folder / "best").rmdir()
 
 
 def read_comparison(folder: str | Path) -> dict[str, Any]:
@@ -57,6 +64,10 @@ def read_comparison(folder: str | Path) -> dict[str, Any]:
         raise _checks.fail("Comparison.load", "folder", f"a {NAME} of format 1", f"{folder} ({error})") from error
     if not isinstance(content, dict) or content.get("format") != 1:
         raise _checks.fail("Comparison.load", "folder", f"a {NAME} of format 1", repr(str(folder)))
+    wrong = stored.fault(content)
+    if wrong is not None:
+        remedy = "The same compare command writes it again."
+        raise _checks.fail("Comparison.load", "folder", f"a {NAME} of format 1", f"{path} {wrong}", remedy)
     return content
 
 

@@ -44,14 +44,20 @@ class Knowledge(NamedTuple):
             order = numeric_order(names)
         return None if order is None else torch.tensor([list(order).index(name) for name in names])
 
-    def judge(self, dataset: Dataset, probabilities: str = "as is") -> Judge:
-        """Return how mistakes are judged."""
-        counts = torch.bincount(dataset.test.y, minlength=len(dataset.names)).double()
+    def judge(self, names: Sequence[str], y: Tensor, probabilities: str = "as is") -> Judge:
+        """Return how mistakes are judged.
+
+        Args:
+            names: of the classes.
+            y: true classes of the test samples.
+            probabilities: as is, or inverted.
+        """
+        counts = torch.bincount(y, minlength=len(names)).double()
         levels = self.space is not None and self.space.source.get("builder") in ("tree", "groups")
         return Judge(
             cost=self.cost.matrix.double(),
             priced=has_prices(self.cost),
-            ranks=self._ranks(dataset.names),
+            ranks=self._ranks(names),
             imbalanced=bool(counts.max() > IMBALANCE * counts.min()),
             tree=self.space if levels else None,
             inverted=probabilities == "inverted",
@@ -70,12 +76,16 @@ def gather(space: Any, cost: Any, dataset: Dataset) -> Knowledge:
     # WordNet that nobody asked for is a guess: it may structure labels, beside its controls, but names no prices
     guessed = space is None and found is not None and found.source.get("builder") == "wordnet"
     given = _prices(cost, dataset, found) if cost is not None else None if guessed else implied(found)
-    cost_space = prices("uniform", dataset.names) if given is None else given
-    about, example = cost_words(cost_space)
-    if not has_prices(cost_space):
+    return known(found, prices("uniform", dataset.names) if given is None else given)
+
+
+def known(space: LabelSpace | None, cost: LabelSpace) -> Knowledge:
+    """Return a space and prices with the words for both."""
+    about, example = cost_words(cost)
+    if not has_prices(cost):
         about = "every mistake costs 1"
-    spoken = {"space": None if found is None else spoken_space(found), "cost": about, "example": example}
-    return Knowledge(found, cost_space, spoken)
+    spoken = {"space": None if space is None else spoken_space(space), "cost": about, "example": example}
+    return Knowledge(space, cost, spoken)
 
 
 def discriminants(dataset: Dataset) -> LabelSpace | None:

@@ -110,7 +110,7 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
     folders.open_folder(folder, fresh)
     plan = _with_files(plan, folder, question, knowledge)
     plan.save(folder / "plan.toml")
-    judge = knowledge.judge(job.dataset, plan.probabilities)
+    judge = knowledge.judge(job.dataset.names, job.dataset.test.y, plan.probabilities)
     return Setting(plan, folder, question.dataset, job, knowledge, judge, entries)
 
 

@@ -1,5 +1,6 @@
 """The rows of the table: each method's numbers, its change against the free rival, and whether that is luck."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -175,9 +176,13 @@ def change_of(
 
 
 def _unmoved(costs: Tensor, level: float, groups: Tensor | None) -> Interval:
-    """Return the interval where no decision differs: what n samples did not show may still happen to 3 in n of them."""
+    """Return the interval where no decision differs: what n samples did not show may still happen to 3 in n of them.
+
+    The 3 is ``−log(1 − level)`` at 95 percent: where p of all samples differ, n of them show none with probability
+    ``(1 − p)^n``, about ``e^(−pn)``.
+    """
     seeds, samples = costs.shape
     units = samples if groups is None else len(torch.unique(groups))
-    half = 3 / units * float(costs.max()) / float(costs.mean())
+    half = -math.log(1 - level) / units * float(costs.max()) / float(costs.mean())
     drawn = "" if groups is None else f"; {units} groups of samples"
     return Interval(0.0, -half, half, level, seeds, samples, f"no decision differs{drawn}", 1.0)

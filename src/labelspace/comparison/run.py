@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 import labelspace
 from labelspace.comparison import folder as folders
 from labelspace.comparison.caveats import caveats
-from labelspace.comparison.entries import DEFAULT, check_methods
+from labelspace.comparison.entries import DEFAULT, check_methods, count_runs
 from labelspace.comparison.geometry import write_geometry
 from labelspace.comparison.plan import Plan
 from labelspace.comparison.planning import IN_MEMORY, Question, Setting, set_up
@@ -101,9 +101,8 @@ def _announced(setting: Setting) -> dict[str, Any]:
     """Return what is told before training."""
     plan, spoken, entries = setting.plan, setting.knowledge.spoken, setting.entries
     left_out = [method for method in plan.methods if method not in {entry.method for entry in entries}]
-    trials = sum(len(entry.trials()) for entry in entries)
-    # the tuning seed is one of the seeds: its run of the chosen strength is not done again
-    runs = trials + len(entries) * (plan.seeds - 1)
+    tuned = [entry for entry in entries if entry.tuned]
+    trials = sum(len(entry.trials()) for entry in tuned)
     return {
         "title": title_of(plan, setting.knowledge, setting.job.dataset),
         "folder": str(setting.folder),
@@ -114,8 +113,8 @@ def _announced(setting: Setting) -> dict[str, Any]:
         "left_out": left_out,
         "epochs": plan.epochs,
         "trials": max(len(entry.trials()) for entry in entries),
-        "phases": {"tuning": trials, "seeds": len(entries) * plan.seeds},
-        "runs": runs,
+        "phases": {"tuning": trials, "seeds": len(entries) * plan.seeds - len(tuned)},
+        "runs": count_runs(entries, plan.seeds),
     }
 
 
@@ -124,11 +123,11 @@ def _finish(setting: Setting, trained: Sequence[Trained], problems: Sequence[str
     plan, folder, dataset, judge = setting.plan, setting.folder, setting.job.dataset, setting.judge
     groups = dataset.test.groups
     rows = against_reference([_row(each) for each in trained], plan.level, groups)
-    verdict = judge_rows(rows, plan.margin, setting.knowledge.word, groups)
+    verdict = judge_rows(rows, plan.margin, setting.knowledge.word, groups, plan.level)
     content = summary(rows, verdict, plan, setting.knowledge, judge, dataset)
     best, seed = choose(trained, rows)
     content |= {
-        "warnings": caveats(rows, dataset, problems, groups),
+        "warnings": caveats(rows, dataset, problems, groups, plan.level),
         "costliest": costliest(trained[best].outcome, dataset.names),
         "best": {"label": rows[best].label, "run": rows[best].runs[seed], "rule": judge.rule},
         "command": command,

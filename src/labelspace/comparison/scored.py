@@ -12,15 +12,15 @@ from torch import Tensor
 import labelspace
 from labelspace import _checks, _inputs
 from labelspace.comparison.caveats import caveats
-from labelspace.comparison.outcome import Judge, Outcome, Scores
+from labelspace.comparison.knowledge import known
+from labelspace.comparison.outcome import Outcome, Scores
 from labelspace.comparison.result import Comparison
 from labelspace.comparison.rows import Row, against_reference, make_row
-from labelspace.comparison.summary import costliest
+from labelspace.comparison.summary import costliest, extra_columns
 from labelspace.comparison.verdict import judge_decisions, judge_rows
 from labelspace.metrics.crossed import units_of
 from labelspace.sources.named import named
-from labelspace.sources.prices import cost_words, has_prices, implied, prices
-from labelspace.sources.spread import spoken_space
+from labelspace.sources.prices import implied, prices
 from labelspace.space import LabelSpace
 
 MARGIN, LEVEL = 0.05, 0.95
@@ -41,6 +41,7 @@ def compare_scores(
     names: Sequence[str] | None = None,
     space: str | Path | LabelSpace | None = None,
     margin: float = MARGIN,
+    level: float = LEVEL,
     command: str = "",
 ) -> Comparison:
     """Say what temperature and minimum-cost decisions save on given scores, and how named models differ.
@@ -55,7 +56,8 @@ def compare_scores(
         names: the classes, where files do not name them.
         space: what is known about the classes, as ``labelspace.sources.named`` takes it: the order or the tree that
             prices speak of.
-        margin: relative changes within ± this do not matter.
+        margin: relative changes within ± this do not matter, in (0, 1].
+        level: of the intervals, in (0, 1).
         command: how it was asked for.
 
     Example:
@@ -71,34 +73,40 @@ def compare_scores(
         raise _checks.fail("compare", "scores", "those of at least one model", "none")
     found = [_read(name, parts) for name, parts in given.items()]
     models, classes = [model for model, _ in found], _classes(names, found)
-    known = None if space is None else named(space, classes)
-    prices_found = (implied(known) if cost is None else None) or prices(cost, classes, known)
-    judge = Judge(prices_found.matrix.double(), has_prices(prices_found))
+    _checks.number("compare", "margin", margin, low=0, high=1, open_low=True)
+    _checks.number("compare", "level", level, low=0, high=1, open_low=True, open_high=True)
+    given_space = None if space is None else named(space, classes)
+    knowledge = known(
+        given_space, (implied(given_space) if cost is None else None) or prices(cost, classes, given_space)
+    )
+    judge = knowledge.judge(classes, models[0].scores[0].test_y)
     _same_samples(models, len(classes))
     outcomes = [Outcome(model.scores, judge) for model in models]
     rows = [
         _row(model.name, outcome, number) for number, (model, outcome) in enumerate(zip(models, outcomes, strict=True))
     ]
     groups = next((model.groups for model in models if model.groups is not None), None)
-    rows = against_reference(rows, LEVEL, groups, fixed=True)
-    alone = len(rows) == 1
-    verdict = judge_decisions(rows[0], margin, LEVEL, groups) if alone else judge_rows(rows, margin, "labels", groups)
-    about, example = cost_words(prices_found)
+    rows = against_reference(rows, level, groups, fixed=True)
+    if len(rows) == 1:
+        verdict = judge_decisions(rows[0], margin, level, groups)
+    else:
+        verdict = judge_rows(rows, margin, "labels", groups, level)
+    about, example = knowledge.spoken["cost"], knowledge.spoken["example"]
     best = min(range(len(rows)), key=lambda number: rows[number].validation_cost)
     first = models[0].scores[0]
     counts = {"validation": len(first.validation_y), "test": len(first.test_y)}
     content = {
         "format": 1,
-        "title": _title(classes, counts, models, about if judge.priced else "every mistake costs 1"),
+        "title": _title(classes, counts, models, about),
         "data": {"name": "scores", "names": list(classes), "counts": counts, **_grouped(groups)},
         "seeds": list(range(len(models[0].scores))),
         "cost": {"words": about, "example": example, "priced": judge.priced},
-        "space": None if known is None else {"words": spoken_space(known)},
+        "space": None if given_space is None else {"words": knowledge.spoken["space"]},
         "decision": judge.rule,
-        "extra": [],
+        "extra": extra_columns(rows[0]),
         "rows": [row.plain() for row in rows],
         "verdict": verdict.plain(),
-        "warnings": caveats(rows, None, groups=groups),
+        "warnings": caveats(rows, None, groups=groups, level=level),
         "costliest": costliest(outcomes[best], classes),
         "command": command,
         "versions": {"labelspace": labelspace.__version__, "python": platform.python_version()},

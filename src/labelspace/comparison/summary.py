@@ -62,10 +62,15 @@ def summary(
         "cost": {"words": knowledge.spoken["cost"], "example": knowledge.spoken["example"], "priced": judge.priced},
         "space": None if knowledge.space is None else {"words": knowledge.spoken["space"]},
         "decision": judge.rule,
-        "extra": [{"key": key, "title": _title(key)} for key in rows[0].headline if key not in ("cost", "accuracy")],
+        "extra": extra_columns(rows[0]),
         "rows": [row.plain() for row in rows],
         "verdict": verdict.plain(),
     }
+
+
+def extra_columns(row: Row) -> list[dict[str, str]]:
+    """Return the numbers that belong to this kind of classes, beside cost and accuracy, with their titles."""
+    return [{"key": key, "title": _title(key)} for key in row.headline if key not in ("cost", "accuracy")]
 
 
 def costliest(outcome: Outcome, names: Sequence[str]) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """Train every row: the trials of its strength on one seed, the choice on validation data, then all seeds."""
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +15,6 @@ from labelspace.engine.run import Run
 from labelspace.engine.sweep import Failure, SweepError, outcomes
 
 Report = Callable[[str, dict[str, Any]], None]
-TUNING_SEED = 0
 INVERTIBLE = ("uniform", "semantic", "mixed")  # their targets are fixed: (1−σ)·I + σ·A
 # what a plan says about the training of every run
 SHARED = (
@@ -40,6 +40,7 @@ class Trial(NamedTuple):
     value: float | None
     validation_cost: float
     validation_accuracy: float
+    temperature: float
     run: str
 
 
@@ -78,7 +79,9 @@ class Trainer:
         self.plan, self.folder, self.judge = plan, folder, judge
         self.dataset, self.executor, self.report = dataset, executor, report
         self.base = {name: getattr(plan, name) for name in SHARED}
+        self.seeds = tuple(range(plan.seeds))
         self.problems: list[str] = []
+        self.failures: list[Failure] = []
 
     def train(self, entries: Sequence[Entry]) -> list[Trained]:
         """Return every row that could be trained; ``problems`` says which could not, and why."""
@@ -86,38 +89,59 @@ class Trainer:
         for entry in entries:
             if entry.space is not None:
                 entry.space.save(self._space_file(entry))
-        trials = self._trials(entries)
-        tuned = [entry for entry in entries if trials[entry.label]]
-        chosen = {entry.label: _cheapest(entry, trials[entry.label]) for entry in tuned}
-        pairs = [(entry, seed) for entry in tuned for seed in range(self.plan.seeds)]
+        trials = self._trials([entry for entry in entries if entry.tuned])
+        kept = [entry for entry in entries if not entry.tuned or trials[entry.label]]
+        self._check_enough({entry.role for entry in kept})
+        chosen = {entry.label: _cheapest(entry, trials.get(entry.label, [])) for entry in kept}
+        # the tuning seed is one of the seeds: its run of the chosen strength is not done again
+        pairs = [(entry, seed) for entry in kept for seed in self.seeds[1 if entry.tuned else 0 :]]
         final = self._runs("seeds", [self._config(entry, chosen[entry.label], seed) for entry, seed in pairs])
-        found = []
-        for number, entry in enumerate(tuned):
-            runs = [run for run in final[number * self.plan.seeds :][: self.plan.seeds] if run is not None]
-            if len(runs) == self.plan.seeds:
-                outcome = self._outcome(entry, chosen[entry.label], runs)
-                found.append(Trained(entry, trials[entry.label], chosen[entry.label], runs, outcome))
-        if not {"reference", "method"} <= {each.entry.role for each in found}:
-            reason = " ".join(self.problems[:1])
+        if all(run is None for run in final):
+            raise SweepError(self.failures)
+        runs: dict[str, list[Run | None]] = {entry.label: self._tuned(trials.get(entry.label, [])) for entry in kept}
+        for (entry, _), run in zip(pairs, final, strict=True):
+            runs[entry.label].append(run)
+        found = [self._trained(entry, trials, chosen[entry.label], runs[entry.label]) for entry in kept]
+        judged = [each for each in found if each is not None]
+        self._check_enough({each.entry.role for each in judged})
+        self.problems += _problems(self.failures)
+        return judged
+
+    def _check_enough(self, roles: set[str]) -> None:
+        if not {"reference", "method"} <= roles:
+            reason = " ".join([*_problems(self.failures), *self.problems][:1])
             raise RuntimeError(f"Too many runs failed to compare anything; the finished ones are kept. {reason}")
-        return found
 
     def _trials(self, entries: Sequence[Entry]) -> dict[str, list[Trial]]:
         """Return what was tried for every row; the runs themselves are let go, only their numbers are needed."""
         options = [(entry, each) for entry in entries for each in entry.trials()]
-        tried = self._runs("tuning", [self._config(entry, each, TUNING_SEED) for entry, each in options])
+        tried = self._runs("tuning", [self._config(entry, each, self.seeds[0]) for entry, each in options])
         found: dict[str, list[Trial]] = {entry.label: [] for entry in entries}
         for (entry, each), run in zip(options, tried, strict=True):
-            if run is None:
-                continue
-            try:
-                found[entry.label].append(self._trial(entry, each, run))
-            except ValueError as error:  # targets of this strength that cannot be inverted
-                self.problems.append(f"{entry.label} ({each}) cannot be judged: {error}")
+            trial = None if run is None else self._trial(entry, each, run)
+            found[entry.label] += [] if trial is None else [trial]
         return found
+
+    def _tuned(self, trials: Sequence[Trial]) -> list[Run | None]:
+        """Return the run of the strength that was chosen, of the tuning seed; none where nothing was tuned."""
+        return [Run.load(self.folder / "runs" / _best(trials).run)] if trials else []
+
+    def _trained(
+        self, entry: Entry, trials: dict[str, list[Trial]], options: dict[str, float], runs: Sequence[Run | None]
+    ) -> Trained | None:
+        """Return a row of which no seed is missing, judged."""
+        present = [run for run in runs if run is not None]
+        if len(present) < len(self.seeds):
+            return None
+        tried = trials.get(entry.label) or [trial for trial in [self._trial(entry, options, present[0])] if trial]
+        if not tried:
+            return None
+        return Trained(entry, tried, options, present, self._outcome(entry, options, present))
 
     def _runs(self, phase: str, configs: Sequence[Config]) -> list[Run | None]:
         """Return the runs; None for one that failed, which is noted, not fatal: a strength may be too much."""
+        if not configs:
+            return []
         found = outcomes(
             configs,
             self.folder / "runs",
@@ -125,10 +149,7 @@ class Trainer:
             executor=self.executor,
             report=self._reporter(phase),
         )
-        failures = [each for each in found if isinstance(each, Failure)]
-        if len(failures) == len(found):
-            raise SweepError(failures)
-        self.problems += [_problem(failure) for failure in failures]
+        self.failures += [each for each in found if isinstance(each, Failure)]
         return [None if isinstance(each, Failure) else each for each in found]
 
     def _reporter(self, phase: str) -> Report | None:
@@ -142,11 +163,17 @@ class Trainer:
     def _space_file(self, entry: Entry) -> Path:
         return self.folder / "spaces" / f"{entry.label.replace(' ', '-')}.safetensors"
 
-    def _trial(self, entry: Entry, options: dict[str, float], run: Run) -> Trial:
-        cost = self._outcome(entry, options, [run]).validation_cost
+    def _trial(self, entry: Entry, options: dict[str, float], run: Run) -> Trial | None:
+        """Return what a run says of a strength; None where it cannot be judged, which is noted."""
         assert run.folder is not None
         value = None if entry.option is None else options[entry.option]
-        return Trial(value, cost, run.result["validation"]["accuracy"], run.folder.name)
+        accuracy = run.result["validation"]["accuracy"]
+        try:
+            outcome = self._outcome(entry, options, [run])
+            return Trial(value, outcome.validation_cost, accuracy, outcome.temperatures[0], run.folder.name)
+        except ValueError as error:  # targets of this strength that cannot be inverted
+            self.problems.append(f"{entry.label} ({options}) cannot be judged: {error}")
+            return None
 
     def _outcome(self, entry: Entry, options: dict[str, float], runs: Sequence[Run]) -> Outcome:
         targets = None
@@ -161,13 +188,32 @@ def scores_of(run: Run) -> Scores:
     return Scores(found["validation_scores"], found["validation_y"], found["test_scores"], found["test_y"])
 
 
+def _best(trials: Sequence[Trial]) -> Trial:
+    """Return the trial of least validation cost; of equals, the weakest."""
+    return min(trials, key=lambda trial: trial.validation_cost)
+
+
 def _cheapest(entry: Entry, trials: Sequence[Trial]) -> dict[str, float]:
-    """Return the options of the trial of least validation cost; of equals, the weakest."""
-    best = min(trials, key=lambda trial: trial.validation_cost)
-    return {} if entry.option is None or best.value is None else {entry.option: best.value}
+    """Return the options that were chosen; those of the only trial where there was no choice."""
+    if not trials:
+        return entry.trials()[0]
+    value = _best(trials).value
+    return next(options for options in entry.trials() if entry.option is None or options[entry.option] == value)
 
 
-def _problem(failure: Failure) -> str:
-    config = failure.config
-    options = ", ".join(f"{name} {value:g}" for name, value in config.method_options.items())
-    return f"{config.method}{f' ({options})' if options else ''}, seed {config.seed}, failed: {failure.reason}"
+def _problems(failures: Sequence[Failure]) -> list[str]:
+    """Return what failed and why, one sentence for all seeds that failed in the same way."""
+    seeds: dict[tuple[str, str], list[int]] = {}
+    for failure in failures:
+        config = failure.config
+        options = ", ".join(f"{name} {_shown(value)}" for name, value in config.method_options.items())
+        what = f"{config.method}{f' ({options})' if options else ''}"
+        seeds.setdefault((what, failure.reason), []).append(config.seed)
+    return [
+        f"{what}, {'seed' if len(each) == 1 else 'seeds'} {', '.join(map(str, each))}, failed: {reason}"
+        for (what, reason), each in seeds.items()
+    ]
+
+
+def _shown(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else json.dumps(value)

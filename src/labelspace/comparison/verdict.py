@@ -1,7 +1,9 @@
 """What a comparison says in words: cheaper, dearer, no difference or undecided, and what did it."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from statistics import NormalDist
 from typing import Any, Literal
 
 from torch import Tensor
@@ -9,13 +11,14 @@ from torch import Tensor
 from labelspace import metrics
 from labelspace.comparison.rows import Row, change_of
 from labelspace.metrics import Interval
-from labelspace.report.words import decimals_for, fixed, interval, percent
+from labelspace.report.words import THIN, decimals_for, fixed, interval, percent
 
 Kind = Literal["cheaper", "dearer", "no difference", "undecided"]
 Cause = Literal["structure", "smoothing", "unclear"]
 MOST = 0.75  # of the winner's gain: what smoothing that knows nothing must reach to be called the cause
 SMOOTHING = {"uniform": "Smoothing", "lls": "Learned smoothing", "ols": "Learned smoothing"}
-ENOUGH = 6  # seeds: with fewer, seeds cannot agree beyond doubt (an exact sign-flip test needs six for 5 percent)
+USUAL = 0.95  # the level of intervals that need not be named
+POWER = 0.8  # a change that "could have been seen" is seen so often
 
 
 @dataclass(frozen=True)
@@ -30,8 +33,9 @@ class Verdict:
         high: upper end.
         margin: changes within ± this do not matter.
         cause: what did it: the structure of the label space, or smoothing as such; None where that is not the question.
-        indicative: fewer than six seeds.
+        indicative: fewer seeds than ``enough_seeds``: six for intervals of 95 percent.
         sentences: the answer in words.
+        level: of the interval.
     """
 
     kind: Kind
@@ -43,6 +47,7 @@ class Verdict:
     cause: Cause | None
     indicative: bool
     sentences: tuple[str, ...]
+    level: float = USUAL
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -52,6 +57,17 @@ class Verdict:
     def plain(self) -> dict[str, Any]:
         """Return it as JSON data."""
         return {**asdict(self), "sentences": list(self.sentences)}
+
+
+def enough_seeds(level: float) -> int:
+    """Return how many seeds can agree beyond doubt: with S of them an exact sign-flip test reaches ``2^(1−S)``.
+
+    Example:
+        >>> enough_seeds(0.95), enough_seeds(0.9), enough_seeds(0.99)
+        (6, 5, 8)
+    """
+    # rounded at the ninth digit: 1 − 0.75 must count as a quarter
+    return 1 + math.ceil(round(-math.log2(1 - level), 9))
 
 
 def kind_of(interval: Interval | None, margin: float) -> Kind:
@@ -70,7 +86,9 @@ def kind_of(interval: Interval | None, margin: float) -> Kind:
     return "dearer" if interval.low > 0 else "undecided"
 
 
-def judge_rows(rows: Sequence[Row], margin: float, word: str, groups: Tensor | None = None) -> Verdict:
+def judge_rows(
+    rows: Sequence[Row], margin: float, word: str, groups: Tensor | None = None, level: float = USUAL
+) -> Verdict:
     """Return the verdict on the winner.
 
     Args:
@@ -78,17 +96,18 @@ def judge_rows(rows: Sequence[Row], margin: float, word: str, groups: Tensor | N
         margin: relative changes within ± this do not matter.
         word: what the structured space holds: order, tree, groups, …
         groups: of the test samples.
+        level: of the intervals, that of the rows' changes among them.
     """
     reference = rows[0]
     winner = next(row for row in rows if row.winner)
     kind = kind_of(winner.change, margin)
     cause, reason = _cause(rows, winner, word, groups) if kind == "cheaper" else (None, "")
-    seeds = len(winner.costs)
-    sentences = [_main(reference, winner, kind, margin, groups)]
-    few = _few(seeds) if winner.method else ""  # given models are what they are, however they were trained
+    seeds, enough = len(winner.costs), enough_seeds(level)
+    sentences = [_main(reference, winner, kind, margin, groups, level)]
+    few = _few(seeds, enough) if winner.method else ""  # given models are what they are, however they were trained
     sentences += [text for text in (_free(reference), reason, few) if text]
     estimate, low, high = (None,) * 3 if winner.change is None else _ends(winner.change)
-    return Verdict(kind, winner.label, estimate, low, high, margin, cause, seeds < ENOUGH, tuple(sentences))
+    return Verdict(kind, winner.label, estimate, low, high, margin, cause, seeds < enough, tuple(sentences), level)
 
 
 def judge_decisions(row: Row, margin: float, level: float, groups: Tensor | None = None) -> Verdict:
@@ -96,7 +115,8 @@ def judge_decisions(row: Row, margin: float, level: float, groups: Tensor | None
     moved = change_of(row.costs, row.plain_costs, level, groups, fixed=True)
     kind = kind_of(moved, margin)
     estimate, low, high = (None,) * 3 if moved is None else _ends(moved)
-    return Verdict(kind, "min-cost", estimate, low, high, margin, None, False, (_decided(row, moved, kind, margin),))
+    said = (_decided(row, moved, kind, margin),)
+    return Verdict(kind, "min-cost", estimate, low, high, margin, None, False, said, level)
 
 
 def _decided(row: Row, moved: Interval | None, kind: Kind, margin: float) -> str:
@@ -107,8 +127,7 @@ def _decided(row: Row, moved: Interval | None, kind: Kind, margin: float) -> str
     if moved is None:
         return "The model makes no costly mistake on the test samples: there is nothing to save."
     before, after = _costs(row.argmax["cost"], row.min_cost["cost"])
-    shown = f"{percent(moved.estimate)} {interval(moved.low, moved.high)}".removesuffix(" –")
-    text = f"Temperature and minimum-cost decisions cost {after} per sample instead of {before}: {shown}"
+    text = f"Temperature and minimum-cost decisions cost {after} per sample instead of {before}: {_moved(moved)}"
     if kind == "no difference":
         return f"{text}, inside ±{percent(margin, sign=False)}."
     return f"{text}; accuracy {row.argmax['accuracy']:.3f} → {row.min_cost['accuracy']:.3f}."
@@ -118,24 +137,33 @@ def _ends(interval: Interval) -> tuple[float | None, float | None, float | None]
     return interval.estimate, interval.low, interval.high
 
 
-def _main(reference: Row, winner: Row, kind: Kind, margin: float, groups: Tensor | None) -> str:
+def _moved(change: Interval) -> str:
+    """Return a change and its interval; the level is named where it is not the usual one."""
+    ends = interval(change.low, change.high)
+    if change.low is None or change.high is None:
+        return percent(change.estimate)
+    named = "" if change.level == USUAL else f" ({100 * change.level:g}{THIN}% interval)"
+    return f"{percent(change.estimate)} {ends}{named}"
+
+
+def _main(reference: Row, winner: Row, kind: Kind, margin: float, groups: Tensor | None, level: float) -> str:
     before, after = _costs(reference.headline["cost"], winner.headline["cost"])
     text = f"{winner.shown} {'cost' if winner.method else 'costs'} {after} per sample"
     if winner.change is None:
         return f"{text}, {reference.label} {before}: no relative change can be given."
-    moved = f"{percent(winner.change.estimate)} {interval(winner.change.low, winner.change.high)}".removesuffix(" –")
+    moved = _moved(winner.change)
     if kind == "no difference":
         return f"{text}, {reference.label} {before}: {moved}, inside ±{percent(margin, sign=False)}."
     if kind == "undecided":
         return f"{text}, {reference.label} {before}: {moved}.{_visible(winner)}"
-    return f"{text} instead of {before}: {moved}{_accuracy(reference, winner, groups)}."
+    return f"{text} instead of {before}: {moved}{_accuracy(reference, winner, groups, level)}."
 
 
-def _accuracy(reference: Row, winner: Row, groups: Tensor | None) -> str:
+def _accuracy(reference: Row, winner: Row, groups: Tensor | None, level: float) -> str:
     """Return how accuracy moved against plain one-hot labels, where it did beyond chance."""
     times = 2 if len(winner.right) == 1 and not winner.method else 1  # these very models, see change_of
     right, plain = winner.right.repeat(times, 1), reference.plain_right.repeat(times, 1)
-    moved = metrics.paired_interval(right, plain, groups=groups)
+    moved = metrics.paired_interval(right, plain, groups=groups, level=level)
     if moved.low is None or moved.high is None or moved.low <= 0 <= moved.high:
         return ""
     verb = "falls" if moved.estimate < 0 else "rises"
@@ -148,7 +176,9 @@ def _visible(winner: Row) -> str:
     moved = winner.change
     if moved is None or moved.low is None or moved.high is None:
         return ""
-    least = (moved.high - moved.low) / 2 * (1.96 + 0.84) / 1.96
+    # z of 97.5 and of 80 percent, 1.96 and 0.84, at the usual level
+    quantile = NormalDist().inv_cdf((1 + moved.level) / 2)
+    least = (moved.high - moved.low) / 2 * (quantile + NormalDist().inv_cdf(POWER)) / quantile
     return f" A change of about {percent(least, sign=False)} could have been seen."
 
 
@@ -201,7 +231,7 @@ def _as_good(blind: Row, reference: Row, winner: Row) -> bool:
 
 def _against(row: Row, other: Row, groups: Tensor | None) -> Interval | None:
     """Return the relative change of the cost from another row to this one."""
-    level = 0.95 if row.change is None else row.change.level
+    level = USUAL if row.change is None else row.change.level
     return change_of(row.costs, other.costs, level, groups)
 
 
@@ -223,7 +253,7 @@ def _structure(rows: Sequence[Row], word: str, groups: Tensor | None) -> str:
     return f", not the {word}: {structured.label} labels ({mine}) are not shown to beat their controls ({other})"
 
 
-def _few(seeds: int) -> str:
-    if seeds >= ENOUGH:
+def _few(seeds: int, enough: int) -> str:
+    if seeds >= enough:
         return ""
-    return f"Indicative: {seeds} {'seed' if seeds == 1 else 'seeds'}, fewer than {ENOUGH}."
+    return f"Indicative: {seeds} {'seed' if seeds == 1 else 'seeds'}, fewer than {enough}."

@@ -29,14 +29,30 @@ def reading(path: Path, most: int = MOST) -> Iterator[BinaryIO]:
         most: how many bytes a gzipped file may unpack to.
     """
     try:
-        if not packed(path):
-            with path.open("rb") as file:
-                yield file
-        else:
-            with gzip.open(path, "rb") as inside, io.BufferedReader(_Capped(inside, path, most), BLOCK) as file:
-                yield file
+        with opened(path, most) as file:
+            yield file
     except (OSError, EOFError, zlib.error) as error:
         raise damaged(path, str(error)) from error
+
+
+@contextmanager
+def opened(path: Path, most: int = MOST, owner: str = OWNER, argument: str = "name_or_path") -> Iterator[BinaryIO]:
+    """Open a file as ``reading`` does, and leave it to the caller to say what goes wrong while it is read.
+
+    Args:
+        path: the file.
+        most: how many bytes a gzipped file may unpack to.
+        owner: whose argument it is, for the message about a file that unpacks to more.
+        argument: that argument.
+    """
+    if not packed(path):
+        with path.open("rb") as file:
+            yield file
+        return
+    with gzip.open(path, "rb") as inside:
+        capped = _Capped(inside, path, most, owner, argument)
+        with io.BufferedReader(capped, BLOCK) as file:
+            yield file
 
 
 def contents(path: Path, most: int = MOST) -> bytes:
@@ -86,8 +102,9 @@ def lines(path: Path) -> list[str]:
 class _Capped(io.RawIOBase):
     """The unpacked bytes of a file, and an error instead of more of them than it may hold."""
 
-    def __init__(self, inside: gzip.GzipFile, path: Path, most: int) -> None:
+    def __init__(self, inside: gzip.GzipFile, path: Path, most: int, owner: str, argument: str) -> None:
         super().__init__()
+        self.owner, self.argument = owner, argument
         self.inside, self.path, self.size = inside, path, path.stat().st_size
         self.allowed = min(most, MOST, max(HARMLESS, TIGHTEST * self.size))
         self.left = self.allowed
@@ -102,5 +119,5 @@ class _Capped(io.RawIOBase):
             expected = f"a file that unpacks to at most {self.allowed:,} bytes"
             got = f"more than that in the {self.size:,} bytes of {self.path.name}"
             remedy = f"It is damaged, or made to fill the memory. If you trust it, unpack it first: gzip -d {self.path}"
-            raise _checks.fail(OWNER, "name_or_path", expected, got, remedy)
+            raise _checks.fail(self.owner, self.argument, expected, got, remedy)
         return count

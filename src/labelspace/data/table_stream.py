@@ -1,15 +1,17 @@
 """Tables a piece at a time, for rows without labels: a file may be larger than memory, and any delimiter will do."""
 
 import csv
-import gzip
 import importlib
+import io
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
 from labelspace import _checks
+from labelspace.data import files
 from labelspace.data.table_files import ENDINGS, LONGEST_CELL, Columns
 
 OWNER = "Run"
@@ -54,7 +56,7 @@ def rows_in(path: Path) -> int | None:
 
 
 def _of_text(path: Path, file: TextIO, delimiter: str, size: int) -> Iterator[Columns]:
-    reader = csv.reader(file, delimiter=delimiter, strict=True)
+    reader = csv.reader(_lines(path, file), delimiter=delimiter, strict=True)
     header = next(iter(_rows(path, reader, 1)), [])
     repeated = sorted({name for name in header if header.count(name) > 1})
     if repeated or not header or not all(name.strip() for name in header):
@@ -99,10 +101,21 @@ def _delimiter(path: Path, wanted: Sequence[str]) -> str:
     return max((usual, *DELIMITERS), key=found)
 
 
-def _opened(path: Path) -> TextIO:
-    if path.suffix.lower() == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
+@contextmanager
+def _opened(path: Path) -> Iterator[TextIO]:
+    """Open the text, unpacked if it is gzipped, with the bound on unpacking that training data have."""
+    with (
+        files.opened(path, owner=OWNER, argument="x") as file,
+        io.TextIOWrapper(file, "utf-8-sig", newline="") as text,
+    ):
+        yield text
+
+
+def _lines(path: Path, text: TextIO) -> Iterator[str]:
+    while line := text.readline(LONGEST_CELL):
+        if len(line) == LONGEST_CELL:
+            raise _unreadable(path, f"a line of more than {LONGEST_CELL:,} characters")
+        yield line
 
 
 def _of_parquet(path: Path, size: int) -> Iterator[Columns]:

@@ -56,7 +56,7 @@ def ready(folder: str | Path) -> Ready:
     try:
         run = Run.load(place)
         names = run.preprocessing["names"]
-    except (KeyError, AssertionError, AttributeError) as error:
+    except (KeyError, AttributeError) as error:
         raise _checks.fail("Run.load", "folder", "a sound run", f"{place} ({error!r})") from error
     if not (place / FILE).is_file():
         return Ready(run, Decision("argmax", 1.0, None, names))

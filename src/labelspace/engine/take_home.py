@@ -17,6 +17,8 @@ from labelspace.records import FILES, TIMES, RunFolder
 
 ABANDONED = 3600  # seconds
 COPIED = ("config.json", "environment.json", *FILES, "result.json")
+CARD = "README.md"
+WRITTEN = (*COPIED, FILE, CARD)
 
 
 def take_home(run: Run, decision: Decision, folder: str | Path, comparison: Mapping[str, Any] | None = None) -> Path:
@@ -42,7 +44,7 @@ def take_home(run: Run, decision: Decision, folder: str | Path, comparison: Mapp
                 shutil.rmtree(stale, ignore_errors=True)
         _copy(run, building)
         decision.save(building / FILE)
-        _files.write_bytes(building / "README.md", text.encode())
+        _files.write_bytes(building / CARD, text.encode())
         _move(building, place)
     except OSError as error:
         remedy = "Choose another folder, or make this one writable."

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from labelspace.report.layouts import Layout, layout_of
-from labelspace.report.measures import Measured, validation_confusion
+from labelspace.report.measures import Measured, decision_of, validation_confusion
 from labelspace.report.packing import rounded
-from labelspace.report.reading import Material, Row
+from labelspace.report.reading import Material, Row, Trial
 from labelspace.report.room import Room
 
 
@@ -57,22 +57,38 @@ def mistakes(counts: Tensor) -> Tensor:
 
 def _over_strength(material: Material, layout: Layout, room: Room) -> dict[str, Any]:
     """Return the validation confusions of all trials, beside that of the reference."""
-    reference = validation_confusion(material, material.reference.runs[0]) if material.reference.runs else None
+    reference = _reference(material)
     if reference is None:
         return {"validation": None}
     base = layout.arrange(mistakes(reference), mass=True)
     rows = {}
     for row in material.rows:
         if row.role == "method" and len(row.trials) > 1:
-            trials = [_trial(material, layout, trial.run, trial.value) for trial in row.trials]
+            trials = [_trial(material, layout, row, trial) for trial in row.trials]
             if None not in trials and room.keeps(trials):
                 rows[row.label] = trials
     return {"validation": {"reference": base, "rows": rows} if rows else None}
 
 
-def _trial(material: Material, layout: Layout, run: Any, value: float) -> dict[str, Any] | None:
-    counts = None if run is None else validation_confusion(material, run)
-    return None if counts is None else {"value": value, "matrix": layout.arrange(mistakes(counts), mass=True)}
+def _reference(material: Material) -> Tensor | None:
+    row = material.reference
+    if not row.runs:
+        return None
+    strength = (row.strength or {}).get("value")
+    return validation_confusion(row.runs[0], decision_of(material, row, row.runs[0], row.temperatures[0], strength))
+
+
+def _trial(material: Material, layout: Layout, row: Row, trial: Trial) -> dict[str, Any] | None:
+    counts = drawn_trial(material, row, trial)
+    return None if counts is None else {"value": trial.value, "matrix": layout.arrange(mistakes(counts), mass=True)}
+
+
+def drawn_trial(material: Material, row: Row, trial: Trial) -> Tensor | None:
+    """Return the counts on validation data of one strength that was tried, decided as when it was judged."""
+    if trial.run is None:
+        return None
+    decision = decision_of(material, row, trial.run, trial.temperature, trial.value)
+    return validation_confusion(trial.run, decision)
 
 
 def strengths(material: Material) -> dict[str, Any] | None:

@@ -125,6 +125,7 @@ def _first_screen(material: Material) -> dict[str, Any]:
         "best": (facts.get("best") or {}).get("label", ""),
         "next": facts.get("next"),
         "priced": material.rule == "min_cost",
+        "level": facts["verdict"].get("level", 0.95),
         "reference": material.reference.label,
     }
 
@@ -139,7 +140,7 @@ def _caveats(material: Material) -> list[tuple[str, str]]:
     epochs = f", {facts['epochs']} epochs" if facts.get("epochs") else ""
     # scores that came from elsewhere have no model, and may be of a single one
     model = f"{facts['model']}{frozen}{epochs}" if facts["model"] else ""
-    few = "" if seeds >= 6 else ", so the result is indicative only"
+    few = ", so the result is indicative only" if facts["verdict"]["indicative"] else ""
     samples = " / ".join(f"{words.count(number)} {part}" for part, number in counts.items())
     example = facts["cost"].get("example")
     listed = [

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from labelspace import decide, metrics
+from labelspace.decision import Decision
 from labelspace.report.packing import numbers
 from labelspace.report.reading import Material, Row, StoredRun, mean
 
 BINS = 15  # as in the calibration error
 POINTS = 60  # of a risk–coverage curve
-VALIDATED = 4000  # samples enough to see how mistakes move with strength
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,10 +25,38 @@ class Measured:
     risk: dict[str, Any]
 
 
+def decision_of(
+    material: Material, row: Row, run: StoredRun, temperature: float | None, strength: float | None
+) -> Decision:
+    """Return how a run decided when it was judged.
+
+    Args:
+        material: the prices and the rule.
+        row: whether its probabilities had a known smoothing undone.
+        run: its label space is what was undone.
+        temperature: what was recorded; None where nothing was, it is then fitted again.
+        strength: the smoothing that the run was trained with.
+    """
+    space = run.space() if row.facts.get("inverted") and strength is not None else None
+    targets = None if space is None or strength is None else space.relations().targets(strength)
+    known = _fitted(run, targets) if temperature is None else temperature
+    prices = material.cost if material.rule == "min_cost" else None
+    return Decision("argmax" if prices is None else "min_cost", known, prices, material.names, targets=targets)
+
+
+def _fitted(run: StoredRun, targets: Tensor | None) -> float:
+    scores = run.scores()
+    if targets is None or not len(scores.get("validation_y", ())):
+        return run.fitted
+    logits = decide.inverted_logits(scores["validation_scores"], targets)
+    return decide.Temperature().fit(logits, scores["validation_y"]).value
+
+
 def measured(material: Material, row: Row) -> Measured | None:
     """Return what a row's test scores show; None where there are none."""
+    strength = (row.strength or {}).get("value")
     parts = [
-        _one(material, _logits(row, run, scores["test_scores"]), scores["test_y"], temperature)
+        _one(decision_of(material, row, run, temperature, strength), scores["test_scores"], scores["test_y"])
         for run, temperature in zip(row.runs, row.temperatures, strict=True)
         if len((scores := run.scores()).get("test_y", ()))
     ]
@@ -38,32 +66,15 @@ def measured(material: Material, row: Row) -> Measured | None:
     return Measured(mean(confusions), _reliability(bins), _risk(risks))
 
 
-def _logits(row: Row, run: StoredRun, scores: Tensor) -> Tensor:
-    """Return scores whose softmax is judged: with a known smoothing undone, where the comparison did so."""
-    space = run.space() if row.facts.get("inverted") else None
-    if space is None:
-        return scores
-    return decide.inverted_logits(scores, space.relations().targets(row.facts["strength"]["value"]))
-
-
-def _one(material: Material, scores: Tensor, y: Tensor, temperature: float) -> tuple[Tensor, Tensor, Tensor]:
-    probabilities = decide.Temperature(temperature)(scores)
-    decisions, confidence, risk = _decided(material, probabilities, y)
-    curve = metrics.risk_coverage_curve(confidence, risk)
-    counts = metrics.confusion(decisions, y, len(material.names)).double()
+def _one(decision: Decision, scores: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    probabilities = decision.probabilities(scores)
+    called, sure, _ = decision.decide(scores)
+    prices = decision.prices.to(probabilities.dtype)
+    # how surely: the expected cost of what is decided, which without prices is the chance of being wrong
+    confidence = sure if decision.rule == "argmax" else -(probabilities * prices.T[called]).sum(dim=1)
+    curve = metrics.risk_coverage_curve(confidence, prices[y, called])
+    counts = metrics.confusion(called, y, len(decision.names)).double()
     return counts, _bins(probabilities, y), _thinned(curve.coverage, curve.risk)
-
-
-def _decided(material: Material, probabilities: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return what is decided under the headline's rule, how surely, and what each decision costs."""
-    decisions = probabilities.argmax(dim=1)
-    if material.cost is None:
-        return decisions, probabilities.amax(dim=1), (decisions != y).double()
-    prices = material.cost.matrix.to(probabilities.dtype)
-    if material.rule == "min_cost":
-        decisions = decide.min_cost(probabilities, prices)
-    expected = (probabilities * prices.T[decisions]).sum(dim=1)
-    return decisions, -expected, prices[y, decisions]
 
 
 def _bins(probabilities: Tensor, y: Tensor) -> Tensor:
@@ -94,14 +105,10 @@ def _risk(risks: Sequence[Tensor]) -> dict[str, Any]:
     return {"coverage": numbers(torch.linspace(1 / POINTS, 1, POINTS), 3), "risk": numbers(mean(risks))}
 
 
-def validation_confusion(material: Material, run: StoredRun) -> Tensor | None:
+def validation_confusion(run: StoredRun, decision: Decision) -> Tensor | None:
     """Return the counts on validation data under the headline's rule, None where there are no scores."""
     stored = run.scores()
     if not len(stored.get("validation_y", ())):
         return None
-    step = -(-len(stored["validation_y"]) // VALIDATED)
-    scores, y = stored["validation_scores"][::step], stored["validation_y"][::step]
-    # temperature changes no argmax
-    temperature = run.fitted if material.rule == "min_cost" else 1.0
-    decisions, _, _ = _decided(material, decide.Temperature(temperature)(scores), y)
-    return metrics.confusion(decisions, y, len(material.names)).double()
+    called = decision.decide(stored["validation_scores"]).classes
+    return metrics.confusion(called, stored["validation_y"], len(decision.names)).double()

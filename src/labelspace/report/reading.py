@@ -14,10 +14,10 @@ from torch import Tensor
 from labelspace import _checks, _files
 from labelspace.decide import Temperature
 from labelspace.records import RunFolder
+from labelspace.report import stored
 from labelspace.space import LabelSpace
 
 FORMAT = 1
-NEEDED = ("title", "data", "model", "seeds", "cost", "decision", "rows", "verdict", "costliest", "command")
 # a temperature hardly changes with more samples than this, and fitting it takes the longest of all
 FITTED = 1000
 
@@ -60,6 +60,7 @@ class Trial:
     value: float
     validation_cost: float | None
     run: StoredRun | None
+    temperature: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,17 +122,17 @@ def _facts(folder: Path) -> dict[str, Any]:
         raise _checks.fail("write_html", "folder", expected, f"{folder}, which has no comparison.json", remedy)
     try:
         facts = _files.read_json(path)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         remedy = "The same compare command writes it again."
         raise _checks.fail("write_html", "folder", expected, f"a damaged {path} ({error})", remedy) from error
     if not isinstance(facts, dict) or facts.get("format") != FORMAT:
         version = facts.get("format") if isinstance(facts, dict) else None
         remedy = "Use the labelspace release that wrote it."
         raise _checks.fail("write_html", "folder", f"a comparison of format {FORMAT}", f"{version!r} in {path}", remedy)
-    missing = [name for name in NEEDED if name not in facts]
-    if missing or not facts["rows"]:
-        got = f"{path} without {missing[0] if missing else 'rows'!r}"
-        raise _checks.fail("write_html", "folder", expected, got, "The same compare command writes it again.")
+    wrong = stored.fault(facts)
+    if wrong is not None:
+        remedy = "The same compare command writes it again."
+        raise _checks.fail("write_html", "folder", expected, f"{path} {wrong}", remedy)
     return facts
 
 
@@ -140,7 +141,7 @@ def _row(folder: Path, row: dict[str, Any]) -> Row:
     given = row.get("temperatures") or []
     temperatures = tuple(given) if len(given) == len(runs) else tuple(run.fitted for run in runs)
     trials = tuple(
-        Trial(trial["value"], trial.get("validation_cost"), _run(folder, trial.get("run")))
+        Trial(trial["value"], trial.get("validation_cost"), _run(folder, trial.get("run")), trial.get("temperature"))
         for trial in sorted(row.get("trials", []), key=lambda trial: trial.get("value") or 0)
         if trial.get("value") is not None
     )

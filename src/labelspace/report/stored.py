@@ -1,0 +1,148 @@
+"""What ``comparison.json`` must hold: checked once when it is read, so that a damaged file is one sentence."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+
+class _Part(BaseModel):
+    """A part of the file; what is not named here is passed on as it is."""
+
+    model_config = ConfigDict(extra="allow", strict=True, protected_namespaces=())
+
+
+class _Strength(_Part):
+    name: str
+    symbol: str
+    value: float
+
+
+class _Trial(_Part):
+    value: float | None = None
+    validation_cost: float | None = None
+    temperature: float | None = None
+    run: str | None = None
+
+
+class _Change(_Part):
+    estimate: float
+    low: float | None
+    high: float | None
+    level: float
+    note: str | None = None
+
+
+class _Numbers(_Part):
+    __pydantic_extra__: dict[str, float]
+    cost: float
+    accuracy: float
+
+
+class _Row(_Part):
+    label: str
+    role: str
+    method: str = ""
+    of: str | None
+    control: str | None
+    strength: _Strength | None
+    trials: list[_Trial]
+    runs: list[str] = []
+    temperatures: list[float] | None = None
+    validation_cost: float | None = None
+    argmax: _Numbers
+    min_cost: _Numbers | None
+    ece: float | None = None
+    ece_after: float | None
+    nll_after: float | None = None
+    risk_coverage: float | None = None
+    change: _Change | None
+    p_holm: float | None = None
+    marked: bool
+    winner: bool
+    inverted: bool = False
+
+
+class _Data(_Part):
+    name: str
+    kind: str = ""
+    names: list[str]
+    counts: dict[str, int] = {}
+    test_groups: int | None = None
+
+
+class _Cost(_Part):
+    words: str
+    example: str | None = None
+    priced: bool = False
+
+
+class _Verdict(_Part):
+    kind: str
+    sentences: list[str]
+    margin: float
+    indicative: bool
+    level: float = 0.95
+
+
+class _Confusion(_Part):
+    true: str
+    predicted: str
+    count: float
+    cost: float
+    share: float
+
+
+class _Extra(_Part):
+    key: str
+    title: str
+
+
+class _Space(_Part):
+    words: str
+
+
+class _Best(_Part):
+    label: str
+
+
+class _Content(_Part):
+    title: str
+    data: _Data
+    model: str | None
+    backbone: str | None = None
+    epochs: int | None = None
+    seeds: list[int]
+    cost: _Cost
+    space: _Space | None = None
+    decision: Literal["argmax", "min_cost"]
+    extra: list[_Extra]
+    rows: list[_Row]
+    verdict: _Verdict
+    warnings: list[str]
+    costliest: list[_Confusion]
+    best: _Best | None = None
+    command: str
+    versions: dict[str, str] = {}
+    next: str | None = None
+
+
+def fault(content: dict[str, Any]) -> str | None:
+    """Return what is wrong with the numbers of a comparison, in a few words, or None.
+
+    Example:
+        >>> fault({"title": "digits"})
+        "without 'data'"
+    """
+    try:
+        found = _Content.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "missing":
+            return f"without {place!r}"
+        return f"whose {place!r} is wrong ({first['msg'].removeprefix('Input should be ')})"
+    if not found.rows:
+        return "without 'rows'"
+    if found.decision == "min_cost" and any(row.min_cost is None for row in found.rows):
+        return "with rows without 'min_cost'"
+    return None

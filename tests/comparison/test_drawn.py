@@ -1,0 +1,132 @@
+"""What the report draws is what was recorded: the same decisions, for every strength that was tried and every seed."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+from scipy.optimize import minimize_scalar
+
+from labelspace.comparison import Comparison, compare
+from labelspace.engine.executors import InProcess
+from labelspace.report.confusions import drawn_trial
+from labelspace.report.measures import measured
+from labelspace.report.reading import Material, read_comparison
+from labelspace.space import LabelSpace
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+PROBABILITIES = ["as is", "inverted"]
+
+
+@pytest.fixture(scope="module", params=PROBABILITIES)
+def digits(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    options: dict[str, Any] = {"methods": ["uniform", "semantic"], "model": "linear", "epochs": 4, "seeds": 2}
+    strengths = {"uniform": [0.1, 0.3, 0.5], "semantic": [0.2, 0.5, 0.7]}
+    return compare(
+        "digits",
+        **options,
+        strengths=strengths,
+        cost="squared",
+        probabilities=request.param,
+        out=tmp_path_factory.mktemp("drawn"),
+        executor=InProcess(),
+    )
+
+
+def softmax(scores: Array) -> Array:
+    raised: Array = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return raised / raised.sum(axis=1, keepdims=True)
+
+
+def on_simplex(point: Array) -> Array:
+    """Return the nearest point of the simplex, by halving the shift that makes its entries sum to 1."""
+    low, high = point.min() - 1, point.max()
+    for _ in range(200):
+        shift = (low + high) / 2
+        low, high = (shift, high) if np.clip(point - shift, 0, None).sum() > 1 else (low, shift)
+    return np.clip(point - low, 0, None)
+
+
+def by_hand(scores: Array, y: Array, relations: Array | None, strength: float) -> tuple[float, float]:
+    """Return temperature and mean squared distance of minimum-cost decisions, in numpy from the equations."""
+    logits = scores.astype(np.float64)
+    if relations is not None:
+        targets = (1 - strength) * np.eye(10) + strength * relations
+        mixtures = softmax(logits) @ np.linalg.inv(targets)
+        logits = np.log(np.clip([on_simplex(point) for point in mixtures], 1e-12, None))
+
+    def nll(log_temperature: float) -> float:
+        return -float(np.log(softmax(logits / np.exp(log_temperature))[np.arange(len(y)), y.astype(int)]).mean())
+
+    temperature = float(np.exp(minimize_scalar(nll, bounds=(-5, 5), method="bounded", options={"xatol": 1e-9}).x))
+    prices = np.square(np.arange(10.0)[:, None] - np.arange(10.0)[None, :])
+    called = (softmax(logits / temperature) @ prices).argmin(axis=1)
+    return temperature, float(prices[y.astype(int), called].mean())
+
+
+def cost_of(material: Material, counts: Any) -> float:
+    assert material.cost is not None
+    return float((counts * material.cost.matrix.double()).sum() / counts.sum())
+
+
+def test_every_strength_is_drawn_as_it_was_recorded(digits: Comparison) -> None:
+    assert digits.folder is not None
+    material = read_comparison(digits.folder)
+    for row, stored in zip(material.rows, digits.content["rows"], strict=True):
+        for trial in row.trials:
+            recorded = next(each for each in stored["trials"] if each["value"] == trial.value)
+            counts = drawn_trial(material, row, trial)
+            assert counts is not None
+            assert cost_of(material, counts) == pytest.approx(recorded["validation_cost"], rel=1e-9)
+
+
+def test_what_was_recorded_is_what_the_equations_say(digits: Comparison) -> None:
+    assert digits.folder is not None
+    for row in digits.content["rows"][1:]:
+        for trial in row["trials"]:
+            folder = digits.folder / "runs" / trial["run"]
+            scores = load_file(folder / "scores.safetensors")
+            relations = LabelSpace.load(folder / "label_space.safetensors").matrix.double().numpy()
+            used = relations if row["inverted"] else None
+            temperature, cost = by_hand(scores["validation_scores"], scores["validation_y"], used, trial["value"])
+            assert trial["temperature"] == pytest.approx(temperature, rel=1e-3)
+            # a temperature that differs in its sixth digit may move one of 300 decisions by one step or two
+            assert trial["validation_cost"] == pytest.approx(cost, abs=4 / 300)
+
+
+def test_decisions_on_test_data_too(digits: Comparison) -> None:
+    assert digits.folder is not None
+    material = read_comparison(digits.folder)
+    for row, stored in zip(material.rows, digits.content["rows"], strict=True):
+        found = measured(material, row)
+        assert found is not None
+        assert cost_of(material, found.confusion) == pytest.approx(stored["min_cost"]["cost"], rel=1e-9)
+        assert found.risk["risk"][-1] == pytest.approx(stored["min_cost"]["cost"], rel=1e-3)
+
+
+def test_without_prices_the_likeliest_class_is_drawn(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """An inversion may change which class is likeliest; what is called without prices was never inverted."""
+    found = compare(
+        "digits",
+        methods=["semantic"],
+        model="linear",
+        epochs=4,
+        seeds=1,
+        strengths={"semantic": [0.3, 0.7]},
+        cost="uniform",
+        probabilities="inverted",
+        out=tmp_path_factory.mktemp("plain"),
+        executor=InProcess(),
+    )
+    assert found.folder is not None
+    material = read_comparison(found.folder)
+    for row, stored in zip(material.rows, found.content["rows"], strict=True):
+        counts = measured(material, row)
+        assert counts is not None
+        accuracy = float(counts.confusion.diagonal().sum() / counts.confusion.sum())
+        assert accuracy == pytest.approx(stored["argmax"]["accuracy"], rel=1e-9)
+        for trial, recorded in zip(row.trials, stored["trials"], strict=False):
+            drawn = drawn_trial(material, row, trial)
+            assert drawn is not None
+            share = 1 - float(drawn.diagonal().sum() / drawn.sum())
+            assert share == pytest.approx(recorded["validation_cost"], rel=1e-9)
