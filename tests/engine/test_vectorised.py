@@ -32,10 +32,10 @@ METHODS: dict[str, list[dict[str, Any]]] = {
     "maxent": [{"strength": 0.1}, {"strength": 0.5}],
     "mixed": [{"learn": "class", "smoothing": 0.1}, {"learn": "class", "smoothing": 0.3}],
     "infogain": [{"smoothing": 0.1}, {"smoothing": 0.5}],
-    "labelemb": [{"cap": 0.5, "temperature": 1.5}, {"cap": 0.9, "temperature": 3.0}],
+    "labelemb": [{"cap": 0.5, "temperature": 1.5}, {"cap": 0.9, "temperature": 3.0}, {"beta": 0.3}],
     "tfkd": [{"strength": 0.1}, {"strength": 0.6, "temperature": 5.0}],
     "zipf": [{"strength": 0.1}, {"strength": 1.0}],
-    "static": [{}],
+    "static": [{}, {"scale": 2.0}],
 }
 
 
@@ -142,6 +142,7 @@ def test_groups_hold_what_differs_in_seed_and_numbers_only() -> None:
         {"method": "disturb"},
         {"method": "kd", "teacher": "somewhere"},
         {"method_options": {"ignore_index": 3}},
+        {"method": "lls", "method_options": {"top": 2, "prune_after": 1}},
         {"clip": 1.0},
         {"patience": 2},
         {"record": ("test-curve",)},

@@ -25,8 +25,8 @@ class ZipfSmoothing(Criterion):
     Paper says: ranks from dense votes, λ = 0.1. Code does: votes with its flag ``dense``, else logits; an extra head
     on an earlier layer can vote too. We do: logits by default, since any model has them; ``preset="paper"`` and
     ``"reference"`` take votes. A Learner gets them from a network that ends in global average pooling, by its
-    ``at_positions``: the head's scores at each position before the mean is taken, as in the code. For votes of several
-    layers give their scores side by side.
+    ``at_positions``: the head's scores at each position before the mean is taken. For votes of several layers give
+    their scores side by side.
 
     Args:
         labels: a number of classes, their names, or a LabelSpace.
