@@ -33,9 +33,11 @@ def neighbours(
     """
     _checks.whole("neighbours", "k", k, low=1)
     if isinstance(space, LabelSpace):
-        classes, weights, sign = space.names, _similarity(space), 1.0
-        if names is not None and _inputs.class_names("neighbours", "names", names) != classes:
+        if names is not None and _inputs.class_names("neighbours", "names", names) != space.names:
             raise _checks.fail("neighbours", "names", "those of the label space, or left out", repr(names))
+        if space.rule is not None:  # a row at a time: no matrix of all of them is built
+            return {name: space.nearest(name, k) for name in space.names}
+        classes, weights, sign = space.names, _similarity(space), 1.0
     else:
         classes, weights, sign = *_named(space, names), -1.0
     nearest = weights.nan_to_num(nan=-torch.inf).fill_diagonal_(-torch.inf)

@@ -27,6 +27,7 @@ from labelspace.sources.prices import cost_words
 from labelspace.space import LabelSpace
 
 MOST_SQUARES = 20
+MOST_CLASSES, FEW = 1000, 10  # up to so many classes all are listed, of more a few
 NUMBERS = {"relations": "mass", "vectors": "cosine", "cost": "cost"}
 
 app = typer.Typer(
@@ -95,16 +96,19 @@ def show(
 ) -> None:
     """Show a label space: what it is, the nearest classes of each class, and a picture of it if it is small.
 
+    Of more than 1,000 classes the first ten are shown, or the one you name.
+
     Example: labelspace labels show clothes.safetensors --class Coat -k 3
 
     Example: labelspace labels show taxonomy.txt
     """
     options = reader_options(label=label, data_option=data_option, data_dir=data_dir)
     shown = _read(spec, known_classes(classes, data, options), cost, space)
-    chosen = shown.names if class_name is None else (shown.names[shown.index(class_name)],)
+    many = len(shown) > MOST_CLASSES
+    chosen = shown.names[: FEW if many else None] if class_name is None else (shown.names[shown.index(class_name)],)
     priced = shown.kind == "cost"
-    found = neighbours(shown, k=k)
-    # `neighbours` gives minus the price, so that larger is nearer; people know prices as they are
+    found = {name: shown.nearest(name, k) for name in chosen} if many else neighbours(shown, k=k)
+    # both give minus the price, so that larger is nearer; people know prices as they are
     nearest = {name: [(other, abs(value) if priced else value) for other, value in found[name]] for name in chosen}
     if as_json:
         number = NUMBERS[shown.kind]
@@ -116,6 +120,8 @@ def show(
     for name in chosen:
         others = "  ".join(f"{shortened(other)} ({value:.3g})" for other, value in nearest[name])
         _print(f"  {shortened(name):<{width}}  {others}".rstrip())
+    if len(chosen) < len(shown) and class_name is None:
+        _print(f"  … and {len(shown) - len(chosen):,} more: see one with --class NAME")
     if class_name is None and 1 < len(shown) <= MOST_SQUARES:
         _print("", *heat_map(shown))
 
@@ -218,12 +224,14 @@ def _save(space: LabelSpace, out: Path) -> None:
 
 
 def _summary(space: LabelSpace) -> dict[str, Any]:
-    return {"kind": space.kind, "words": words(space), "classes": list(space.names)}
+    found = {"kind": space.kind, "words": words(space), "classes": list(space.names)}
+    return found if space.rule is None else {**found, "form": space.rule.form}
 
 
 def _title(space: LabelSpace) -> list[str]:
     example = [cost_words(space)[1]] if space.kind == "cost" else []
-    return [words(space), f"{space.kind} of {len(space)} classes", *example]
+    form = "" if space.rule is None else f", compressed ({space.rule.form})"
+    return [words(space), f"{space.kind} of {len(space)} classes{form}", *example]
 
 
 def _print(*lines: str) -> None:

@@ -10,6 +10,7 @@ from torch import Tensor
 from labelspace import _files, analysis
 from labelspace.comparison.rows import Row
 from labelspace.comparison.training import Trained
+from labelspace.compressed import fits
 from labelspace.data.dataset import Dataset
 from labelspace.engine.run import Run
 from labelspace.engine.seeds import generator
@@ -29,8 +30,9 @@ def write_geometry(folder: Path, trained: Sequence[Trained], rows: Sequence[Row]
         features = _features(run, dataset, chosen)
         if not bool(torch.isfinite(features).all()):
             continue
-        found[f"naa/{label}"] = analysis.naa_distances(features, y, dataset.names).float()
-        found[f"target/{label}"] = _targets(run, each).float()
+        if fits(len(dataset.names)):
+            found[f"naa/{label}"] = analysis.naa_distances(features, y, dataset.names).float()
+            found[f"target/{label}"] = _targets(run, each).float()
         if row.winner or row.role == "reference":
             found[f"projection/{label}"] = _picture(features)
     content = save({name: value.contiguous() for name, value in found.items()})

@@ -211,7 +211,8 @@ def _with_files(plan: Plan, folder: Path, question: Question, knowledge: Knowled
 def _plain(value: Any) -> Any:
     """Return what a digest can be taken of."""
     if isinstance(value, LabelSpace):
-        return [value.names, value.kind, hashlib.blake2b(value.matrix.numpy().tobytes(), digest_size=8).hexdigest()]
+        content = b"".join(part.numpy().tobytes() for part in value.tensors.values())
+        return [value.names, value.kind, hashlib.blake2b(content, digest_size=8).hexdigest()]
     if isinstance(value, dict):
         return {name: _plain(part) for name, part in sorted(value.items())}
     if isinstance(value, Sequence) and not isinstance(value, str):

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from labelspace import _checks
+from labelspace.compressed import LowRank
 from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
 from labelspace.space import LabelSpace
@@ -193,12 +194,14 @@ class LabelEmbedding(Criterion):
         return torch.relu(targets.rows(self.factor, y) @ self.basis)
 
     def label_space(self) -> LabelSpace:
-        """Return softmax(E), or the fixed rows, as relations."""
+        """Return softmax(E), or the fixed rows, as relations; compressed where E is."""
         with torch.no_grad():
             if self.pretrained:
                 return LabelSpace(self.names, self.fixed.cpu(), "relations", {"builder": "labelemb", "fixed": True})
-            everyone = torch.arange(len(self.names), device=self.cap.device)
-            matrix = torch.softmax(self._logits(everyone).double(), dim=1).cpu()
+            if self.rank is not None:
+                rule = LowRank(self.factor, self.basis, relu=True)
+                return LabelSpace(self.names, rule, "relations", {"builder": "labelemb"})
+            matrix = torch.softmax(self.embedding.double(), dim=1).cpu()
         return LabelSpace(self.names, matrix, "relations", {"builder": "labelemb"})
 
     @classmethod

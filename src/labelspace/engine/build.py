@@ -153,6 +153,8 @@ def _model(config: Config, outline: Outline, width: int) -> models.Network:
 
 def _digest(space: LabelSpace) -> str:
     # vectors turn into relations by the temperature in their source
-    seen = (space.names, space.kind, space.source.get("temperature"))
-    content = repr(seen).encode() + space.matrix.numpy().tobytes()
+    seen: tuple[Any, ...] = (space.names, space.kind, space.source.get("temperature"))
+    if space.rule is not None:
+        seen = (*seen, space.rule.form, space.rule.facts())
+    content = repr(seen).encode() + b"".join(part.numpy().tobytes() for part in space.tensors.values())
     return hashlib.blake2b(content, digest_size=8).hexdigest()

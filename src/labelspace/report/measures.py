@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from labelspace import decide, metrics
+from labelspace.compressed import fits
 from labelspace.report.packing import numbers
 from labelspace.report.reading import Material, Row, StoredRun, mean
 
@@ -50,7 +51,9 @@ def _one(material: Material, scores: Tensor, y: Tensor, temperature: float) -> t
     probabilities = decide.Temperature(temperature)(scores)
     decisions, confidence, risk = _decided(material, probabilities, y)
     curve = metrics.risk_coverage_curve(confidence, risk)
-    counts = metrics.confusion(decisions, y, len(material.names)).double()
+    classes = len(material.names)
+    # more classes are not drawn as a matrix either
+    counts = metrics.confusion(decisions, y, classes).double() if fits(classes) else torch.zeros(0, 0)
     return counts, _bins(probabilities, y), _thinned(curve.coverage, curve.risk)
 
 

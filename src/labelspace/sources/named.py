@@ -135,7 +135,8 @@ def _aligned(space: LabelSpace, names: Sequence[str] | None) -> LabelSpace:
     """Return a space with the classes of the data, in their order; other classes that it has are left out."""
     if names is None or tuple(names) == space.names:
         return space
-    absent = [name for name in names if name not in set(space.names)]
+    known = set(space.names)
+    absent = [name for name in names if name not in known]
     if absent:
         hint = suggestion(absent[0], space.names)
         more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
