@@ -16,6 +16,8 @@ from labelspace.space import LabelSpace
 
 EXAMPLES = """Example: labelspace train digits --method semantic --space ordinal --smoothing 0.3 --epochs 20
 
+Example: labelspace train digits --method labelemb --option pretrained=labels.safetensors
+
 Example: labelspace train patients.csv --label diagnosis --group-by patient --missing median --method lls"""
 
 
@@ -37,7 +39,8 @@ def train(
     seed: Annotated[int, typer.Option(help="Start, order and augmentation follow from it.")] = 0,
     smoothing: Annotated[float | None, typer.Option(help="Strength of methods that smooth.")] = None,
     option: Annotated[
-        list[str] | None, typer.Option(help="An option of the method, such as repel=10; repeatable.")
+        list[str] | None,
+        typer.Option(help="An option of the method, such as repel=10 or pretrained=LABELS; repeatable."),
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Cap on training samples.")] = None,
     batch_size: Annotated[int, typer.Option(help="Samples per step.")] = 128,

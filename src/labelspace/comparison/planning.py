@@ -153,7 +153,8 @@ def _job(plan: Plan, dataset: Dataset | None) -> Job:
     config = make_config(**{name: getattr(plan, name) for name in SHARED})
     with own_threads_and_draws(config):
         job = prepare(config, dataset)
-        make_learner(job.config, Outline.of(job.dataset), job.space)  # a model that cannot be built ends it here
+        # a model that cannot be built ends it here
+        make_learner(job.config, Outline.of(job.dataset), job.space, job.options)
         return job
 
 

@@ -151,7 +151,9 @@ def _done(folder: str, checkpoint_seconds: float, task: Task) -> list[tuple[str,
         progress = _progress(Path(folder) / first.config.run_name())
         train_job(first, folder, checkpoint_seconds=checkpoint_seconds, report=progress, index=False)
         return [(first.config.run_name(), None)]
-    filled = first.config.model_dump(include={"data_key", "space_key", "model", "augment", "label_noise"})
+    filled = first.config.model_dump(
+        include={"data_key", "space_key", "option_keys", "model", "augment", "label_noise"}
+    )
     jobs = [first._replace(config=config.model_copy(update=filled)) for config in task.configs]
     outcomes = zip(jobs, train_together(jobs, folder), strict=True)
     return [

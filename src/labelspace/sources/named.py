@@ -20,6 +20,7 @@ from labelspace.space import LabelSpace
 NAMES = ("ordinal", "uniform", "wordnet", "text", "lda")
 BUILDERS = {"ordinal": by_value, "uniform": uniform, "wordnet": wordnet, "text": text}
 MOST_SHOWN = 12
+RUN_LABELS = "label_space.safetensors"  # what a finished run leaves in its folder
 
 
 def named(
@@ -30,8 +31,8 @@ def named(
     Args:
         spec: ``low<mid<high``, an order that names every class once; ``ordinal``, for class names that are numbers,
             by value (an order is never guessed from the alphabet); ``uniform``, ``wordnet``, ``text``, ``lda``; the
-            path of a taxonomy, in any form that ``taxonomy`` reads; or the path of a label file (.safetensors).
-            A label space does as well.
+            path of a taxonomy, in any form that ``taxonomy`` reads; the path of a label file (.safetensors), or the
+            folder of a run, whose labels are then meant. A label space does as well.
         names: the classes of the data; an order, a taxonomy and a label file bring their own where they are left out.
         x: training samples, for ``lda``.
         y: their class indices, for ``lda``.
@@ -47,6 +48,7 @@ def named(
     if title in NAMES:
         return _built(title, names, x, y)
     path = Path(title).expanduser()
+    path = path / RUN_LABELS if is_there(path / RUN_LABELS) else path
     if path.suffix == ".safetensors":
         return _aligned(LabelSpace.load(path), names)
     if "<" in title and not is_there(path):
