@@ -199,7 +199,7 @@ INDICES, VALUES, REST = torch.tensor([[1], [0]]), torch.tensor([[1.0], [0.5]]), 
 @pytest.mark.parametrize(
     ("build", "text"),
     [
-        (lambda: LowRank(LEFT, torch.zeros(2, 2)), "`right` of LowRank must be an array of 1 rows"),
+        (lambda: LowRank(LEFT, torch.zeros(2, 2)), r"must be of shapes \(K, h\) and \(h, K\)"),
         (lambda: LowRank(LEFT, torch.zeros(1, 3)), r"must be of shapes \(K, h\) and \(h, K\)"),
         (lambda: LowRank(LEFT * torch.nan, RIGHT), "`left` of LowRank must be finite"),
         (lambda: LowRank(LEFT + 1e30, RIGHT + 1e30), "so small that products are finite"),

@@ -52,7 +52,7 @@ class LabelSpace:
     def __init__(
         self,
         names: Sequence[str],
-        matrix: Any,
+        matrix: Tensor | Rows,
         kind: Kind,
         source: Mapping[str, Any] | None = None,
         hops: Tensor | None = None,
@@ -66,8 +66,9 @@ class LabelSpace:
         object.__setattr__(self, "kind", kind)
         object.__setattr__(self, "source", _labelfile.plain({} if source is None else source))
         object.__setattr__(self, "hops", hops)
-        checked = _checked_rule if isinstance(matrix, Rows) else _checked_matrix
-        object.__setattr__(self, "_held", checked(matrix, names, kind))
+        rule = isinstance(matrix, Rows)
+        held = _checked_rule(matrix, names, kind) if rule else _checked_matrix(matrix, names, kind)
+        object.__setattr__(self, "_held", held)
 
     @property
     def matrix(self) -> Tensor:
@@ -200,7 +201,8 @@ class LabelSpace:
         hops = None if self.hops is None else self.hops[indices][:, indices]
         if isinstance(self._held, Rows):
             part = self._held.subset(torch.tensor(indices, dtype=torch.int64))
-            small = len(names) ** 2 <= sum(tensor.numel() for tensor in part.tensors().values())
+            held = sum(tensor.numel() for tensor in part.tensors().values())
+            small = len(names) ** 2 <= held and compressed.fits(len(names))
             return LabelSpace(names, part.matrix() if small else part, self.kind, self.source, hops)
         matrix = self.matrix[indices] if self.kind == "vectors" else self.matrix[indices][:, indices]
         if self.kind == "relations":

@@ -7,14 +7,15 @@ from reference.case import Array, Case, cross_entropy, log_softmax, softmax, wei
 
 def embedding(case: Case) -> Array:
     if "factor" in case.state:
-        return np.maximum(case.state["factor"] @ case.state["basis"], 0)
+        products = case.state["factor"] @ case.state["basis"]
+        return np.maximum(products, 0) if case.attributes["relu"] else products
     return case.state["embedding"]
 
 
 def loss(case: Case, frozen: Case) -> float:
     log_p1, beta = log_softmax(case.output), case.state["beta"]
     if case.attributes["pretrained"]:
-        soft = case.y @ case.state["fixed"]
+        soft = case.y @ (case.state["fixed"] if "fixed" in case.state else softmax(embedding(case)))
         return float(beta) * weighted_mean(cross_entropy(case.y, log_p1) + cross_entropy(soft, log_p1), case.weight)
     stopped = frozen if case.attributes["stop_targets"] else case
     head = (case.state["second_head.weight"], case.state["second_head.bias"])

@@ -41,7 +41,7 @@ class CosineRows(Rows):
 
     def rows(self, places: Tensor) -> Tensor:
         """Return the similarities of some classes to all others."""
-        unit = unit_rows(self.vectors.double())
+        unit = _unit_rows(self.vectors.double())
         distances = 1 - (unit[places] @ unit.T).clamp(-1, 1)
         # 1/(1 + exp(x)) is a sigmoid of −x; its logarithm keeps small temperatures from underflowing
         weights = torch.nn.functional.logsigmoid(-distances / self.temperature)
@@ -62,7 +62,7 @@ class CosineRows(Rows):
         return {"temperature": self.temperature}
 
 
-def unit_rows(rows: Tensor) -> Tensor:
+def _unit_rows(rows: Tensor) -> Tensor:
     """Return rows of length 1; a row of zeros has no direction and stays."""
     norms = rows.norm(dim=1, keepdim=True)
     return rows / torch.where(norms > 0, norms, 1)

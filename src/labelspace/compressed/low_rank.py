@@ -34,8 +34,8 @@ class LowRank(Rows):
     def __post_init__(self) -> None:
         """Check that the factors fit each other."""
         left = _checks.matrix("LowRank", "left", self.left)
-        right = _checks.matrix("LowRank", "right", self.right, rows=left.shape[1])
-        if right.shape[1] != left.shape[0] or not len(left):
+        right = _checks.matrix("LowRank", "right", self.right)
+        if right.shape != left.T.shape or not len(left):
             got = f"shapes {tuple(left.shape)} and {tuple(right.shape)}"
             raise _checks.fail("LowRank", "left and right", "of shapes (K, h) and (h, K)", got)
         largest = float(left.abs().max()) * float(right.abs().max()) * left.shape[1]

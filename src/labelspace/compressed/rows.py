@@ -34,9 +34,9 @@ class Rows(ABC):
     def tensors(self) -> dict[str, Tensor]:
         """Return what it consists of, by the names of its fields."""
 
+    @abstractmethod
     def facts(self) -> dict[str, Any]:
         """Return its other fields as plain data."""
-        return {}
 
     @final
     def matrix(self) -> Tensor:

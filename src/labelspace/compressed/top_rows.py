@@ -94,6 +94,10 @@ class TopRows(Rows):
         """Return the named classes, their mass, and the rest."""
         return {"indices": self.indices, "values": self.values, "rest": self.rest}
 
+    def facts(self) -> dict[str, Any]:
+        """Return nothing: the tensors say it all."""
+        return {}
+
 
 def _class_places(given: Any, values: Tensor) -> Tensor:
     """Return class indices of the shape of ``values``, each once in its row, or −1."""
