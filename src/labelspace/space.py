@@ -66,9 +66,8 @@ class LabelSpace:
         object.__setattr__(self, "kind", kind)
         object.__setattr__(self, "source", _labelfile.plain({} if source is None else source))
         object.__setattr__(self, "hops", hops)
-        rule = isinstance(matrix, Rows)
-        held = _checked_rule(matrix, names, kind) if rule else _checked_matrix(matrix, names, kind)
-        object.__setattr__(self, "_held", held)
+        rule = _checked_rule(matrix, names, kind) if isinstance(matrix, Rows) else None
+        object.__setattr__(self, "_held", rule or _checked_matrix(matrix, names, kind))
 
     @property
     def matrix(self) -> Tensor:
