@@ -245,8 +245,8 @@ def test_untrustworthy_files_are_refused(tmp_path: Path) -> None:
         with pytest.raises(LabelFileError, match="cannot be read as a label file"):
             LabelSpace.load(path)
     header = {"version": 1, "names": ["a", "b"], "kind": "relations", "source": {}}
-    newer = write_header(tmp_path / "newer.safetensors", {**header, "version": 2})
-    with pytest.raises(LabelFileError, match="is of version 2; this labelspace reads version 1"):
+    newer = write_header(tmp_path / "newer.safetensors", {**header, "version": 3})
+    with pytest.raises(LabelFileError, match="is of version 3; this labelspace reads versions 1 and 2"):
         LabelSpace.load(newer)
     foreign = tmp_path / "foreign.safetensors"
     save_file({"matrix": torch.eye(2)}, foreign)

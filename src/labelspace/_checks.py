@@ -5,6 +5,7 @@ Each function raises ``ValueError`` (a wrong value), ``TypeError`` (a wrong kind
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from numbers import Integral, Real
@@ -99,7 +100,7 @@ def class_names(owner: str, classes: Any) -> tuple[str, ...]:
             raise fail_type(owner, "names", "non-empty strings", repr(name), remedy)
     if not names:
         raise fail(owner, "names", "at least one class", "none")
-    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
         raise fail(owner, "names", "unique", f"{repeated[0]!r} more than once", "Rename or merge the classes.")
     return names

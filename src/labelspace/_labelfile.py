@@ -12,7 +12,8 @@ from torch import Tensor
 from labelspace._checks import LabelFileError, fail
 from labelspace._files import write_bytes
 
-VERSION = 1
+VERSION = 1  # of files with a matrix
+COMPRESSED = 2  # of files with the parts of a rule, which releases before it cannot read
 KEY = "labelspace"
 
 
@@ -30,7 +31,8 @@ def plain(source: Mapping[str, Any]) -> dict[str, Any]:
 def write(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, Any]) -> Path:
     """Write the file, whole or not at all."""
     # safetensors orders several metadata keys at random: one key keeps equal spaces equal byte for byte
-    text = json.dumps({"version": VERSION, **header}, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    version = COMPRESSED if "form" in header else VERSION
+    text = json.dumps({"version": version, **header}, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     content = to_bytes({name: tensor.contiguous() for name, tensor in tensors.items()}, {KEY: text})
     return write_bytes(path, content)
 
@@ -57,8 +59,9 @@ def _header(path: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
         header = json.loads(metadata[KEY])
     except (ValueError, RecursionError) as error:
         raise LabelFileError(f"{path} has a header that is not JSON: {error}.") from error
-    if not isinstance(header, dict) or header.get("version") != VERSION:
+    if not isinstance(header, dict) or header.get("version") not in (VERSION, COMPRESSED):
         version = header.get("version") if isinstance(header, dict) else None
         remedy = "Read it with the labelspace release that wrote it."
-        raise LabelFileError(f"{path} is of version {version!r}; this labelspace reads version {VERSION}. {remedy}")
+        known = f"versions {VERSION} and {COMPRESSED}"
+        raise LabelFileError(f"{path} is of version {version!r}; this labelspace reads {known}. {remedy}")
     return header

@@ -1,9 +1,10 @@
 """What a run leaves on disk. The folder is the truth; the index beside it can be rebuilt from the folders.
 
 A run's folder holds ``config.json``, ``environment.json``, ``checkpoint.pt`` while it runs, and when it is finished
-``epochs.jsonl``, ``model.safetensors``, ``label_space.safetensors``, ``scores.safetensors``, ``preprocessing.json``
-and, written last, ``result.json``. All of these but ``environment.json`` are bit-identical for equal runs; how long the
-epochs took, where it was asked for, is in a file of its own, ``times.jsonl``.
+``epochs.jsonl``, ``model.safetensors``, ``label_space.safetensors``, ``scores.safetensors``, ``preprocessing.json``,
+``option-NAME.safetensors`` for an option of the method that is a label space, and, written last, ``result.json``. All of
+these but ``environment.json`` are bit-identical for equal runs; how long the epochs took, where it was asked for, is in a
+file of its own, ``times.jsonl``.
 """
 
 import errno
@@ -13,7 +14,7 @@ import os
 import platform
 import sqlite3
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -99,13 +100,14 @@ class RunFolder:
         space: LabelSpace,
         preprocessing: dict[str, Any],
         result: dict[str, Any],
+        option_spaces: Mapping[str, LabelSpace] | None = None,
         times: list[dict[str, Any]] | None = None,
     ) -> None:
         """Write everything a finished run leaves, the result last, then drop the checkpoints."""
         try:
             if times:
                 self._write_lines(TIMES, times)
-            self._write(epochs, weights, scores, space, preprocessing, result)
+            self._write(epochs, weights, scores, space, preprocessing, result, option_spaces or {})
         except OSError as error:
             what = "The disk is full" if error.errno == errno.ENOSPC else f"Writing failed ({error.strerror})"
             remedy = "Make room and run the same command again: it goes on from the last checkpoint."
@@ -120,6 +122,7 @@ class RunFolder:
         space: LabelSpace,
         preprocessing: dict[str, Any],
         result: dict[str, Any],
+        option_spaces: Mapping[str, LabelSpace],
     ) -> None:
         _files.write_json(self.path / "environment.json", environment())
         self.write_epochs(epochs)
@@ -127,7 +130,9 @@ class RunFolder:
         _files.write_bytes(self.path / "scores.safetensors", to_bytes(scores))
         space.save(self.path / "label_space.safetensors")
         _files.write_json(self.path / "preprocessing.json", preprocessing)
-        files = {name: _digest(self.path / name) for name in FILES}
+        for name, option in option_spaces.items():
+            option.save(self.path / option_file(name))
+        files = {name: _digest(self.path / name) for name in (*FILES, *map(option_file, option_spaces))}
         _files.write_json(self.path / "result.json", {**result, "files": files})
 
     def _sweep(self, *patterns: str) -> None:
@@ -178,6 +183,10 @@ class RunFolder:
         """Return what the run used or learned."""
         return LabelSpace.load(self.path / "label_space.safetensors")
 
+    def option_space(self, name: str) -> LabelSpace:
+        """Return an option of the method that is a label space."""
+        return LabelSpace.load(self.path / option_file(name))
+
     def _tensors(self, name: str) -> dict[str, Tensor]:
         try:
             return from_bytes((self.path / name).read_bytes())
@@ -204,6 +213,11 @@ class RunFolder:
         if missing is not None:
             raise self._unsound(name, f"no {missing!r}")
         return content
+
+
+def option_file(name: str) -> str:
+    """Return the name of the file that holds an option which is a label space."""
+    return f"option-{name}.safetensors"
 
 
 class Index:

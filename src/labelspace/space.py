@@ -1,8 +1,8 @@
 """LabelSpace: class names, a matrix that says how they relate, and where it came from."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
@@ -10,13 +10,14 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from labelspace import _checks, _labelfile, _nearness
+from labelspace import _checks, _labelfile, _nearness, compressed
+from labelspace.compressed import CosineRows, Rows
 
 Kind = Literal["relations", "vectors", "cost"]
 KINDS: tuple[Kind, ...] = ("relations", "vectors", "cost")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class LabelSpace:
     """How the classes of a problem relate: one row of numbers per class, with its name.
 
@@ -27,6 +28,8 @@ class LabelSpace:
     Args:
         names: unique class names; their order is the order of class indices.
         matrix: ``(K, D)`` numbers, kept as float32. A class that has no relatives keeps its mass (its entry is 1).
+            For many classes a rule in its place: ``compressed.LowRank`` or ``TopRows``. Then ``matrix`` is built where
+            it is small; ``rows``, ``nearest``, ``subset``, ``save`` and ``load`` never need it.
         kind: ``"relations"``, ``"vectors"`` or ``"cost"``.
         source: where the space came from, as plain JSON data; it travels with the file.
         hops: path lengths between classes, for a space built from a tree.
@@ -41,31 +44,50 @@ class LabelSpace:
     """
 
     names: tuple[str, ...]
-    matrix: Tensor
     kind: Kind
-    source: Mapping[str, Any] = field(default_factory=dict)
-    hops: Tensor | None = None
+    source: Mapping[str, Any]
+    hops: Tensor | None
+    _held: Tensor | Rows
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        matrix: Tensor | Rows,
+        kind: Kind,
+        source: Mapping[str, Any] | None = None,
+        hops: Tensor | None = None,
+    ) -> None:
         """Check everything once, so that no later step has to."""
-        names = _checks.class_names("LabelSpace", self.names)
-        kind = _checks.choice("LabelSpace", "kind", self.kind, KINDS)
-        square = kind != "vectors"
-        matrix = _checks.matrix("LabelSpace", "matrix", self.matrix, rows=len(names), square=square)
-        if square and bool((matrix < 0).any()):
-            raise _checks.fail("LabelSpace", "matrix", f"non-negative ({kind})", f"{matrix.min().item():g}")
-        if kind == "relations":
-            matrix = _normalised_rows(matrix, names)
-        if kind == "cost" and bool((matrix.diagonal() != 0).any()):
-            index = int((matrix.diagonal() != 0).nonzero()[0])
-            got = f"{matrix[index, index].item():g} for {names[index]!r}"
-            raise _checks.fail("LabelSpace", "matrix", "zero on its diagonal (being right costs nothing)", got)
+        names = _checks.class_names("LabelSpace", names)
+        kind = _checks.choice("LabelSpace", "kind", kind, KINDS)
+        if hops is not None:
+            hops = _checks.matrix("LabelSpace", "hops", hops, rows=len(names), square=True).to(torch.int64)
         object.__setattr__(self, "names", names)
-        object.__setattr__(self, "matrix", matrix.to(torch.float32))
-        object.__setattr__(self, "source", _labelfile.plain(self.source))
-        if self.hops is not None:
-            hops = _checks.matrix("LabelSpace", "hops", self.hops, rows=len(names), square=True)
-            object.__setattr__(self, "hops", hops.to(torch.int64))
+        object.__setattr__(self, "kind", kind)
+        object.__setattr__(self, "source", _labelfile.plain({} if source is None else source))
+        object.__setattr__(self, "hops", hops)
+        rule = _checked_rule(matrix, names, kind) if isinstance(matrix, Rows) else None
+        object.__setattr__(self, "_held", rule or _checked_matrix(matrix, names, kind))
+
+    @property
+    def matrix(self) -> Tensor:
+        """Return the ``(K, D)`` numbers; of a compressed space only where they take at most 256 MiB."""
+        return self._held.matrix() if isinstance(self._held, Rows) else self._held
+
+    @property
+    def rule(self) -> Rows | None:
+        """Return the rule of a compressed space, None where there is a matrix."""
+        return self._held if isinstance(self._held, Rows) else None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return ``(K, D)``."""
+        return (len(self), len(self) if isinstance(self._held, Rows) else self._held.shape[1])
+
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        """Return what it consists of: the matrix, or the parts of the rule."""
+        return self._held.tensors() if isinstance(self._held, Rows) else {"matrix": self._held}
 
     def __len__(self) -> int:
         """Return the number of classes K."""
@@ -73,15 +95,31 @@ class LabelSpace:
 
     def __repr__(self) -> str:
         """Return one line: what it is, how large, and where it came from."""
-        rows, columns = self.matrix.shape
-        return f"LabelSpace({self.kind} {rows}×{columns} from {self.source.get('builder', 'a matrix')!r})"
+        rows, columns = self.shape
+        form = "" if self.rule is None else f", {self.rule.form}"
+        return f"LabelSpace({self.kind} {rows}×{columns} from {self.source.get('builder', 'a matrix')!r}{form})"
 
     def index(self, name: str) -> int:
         """Return the index of a class name."""
         if not isinstance(name, str):
             raise _checks.fail_type("LabelSpace", "name", "the name of a class", repr(name))
-        _checks.known_names("LabelSpace", "name", [name], self.names)
+        if name not in self.names:
+            _checks.known_names("LabelSpace", "name", [name], self.names)
         return self.names.index(name)
+
+    def rows(self, classes: Iterable[str | int] | Tensor) -> Tensor:
+        """Return the rows of some classes, ``(n, D)``, without building others.
+
+        Args:
+            classes: names or indices.
+
+        Example:
+            >>> from labelspace import ordinal
+            >>> ordinal(["low", "mid", "high"]).rows(["mid"])
+            tensor([[0.5000, 0.0000, 0.5000]])
+        """
+        places = torch.tensor(self._positions("LabelSpace.rows", classes), dtype=torch.int64)
+        return self._held.rows(places).float() if isinstance(self._held, Rows) else self._held[places]
 
     def targets(self, smoothing: float) -> Tensor:
         """Return the label matrix ``T = (1−σ)·I + σ·relations`` of shape ``(K, K)``.
@@ -132,7 +170,7 @@ class LabelSpace:
 
         Vectors: ``s = 1/(1 + exp(d/τ))`` with ``d = 1 − cos``; at τ = 1 a row's weights differ by at most 4.2×, a
         smaller τ sharpens them. Cost: ``s = exp(−c/(τ·c̄))``, ``c̄`` the mean price of a mistake, so that units
-        do not matter. Relations come back unchanged.
+        do not matter. Relations come back unchanged. Those of more than 8,192 vectors are compressed.
 
         Args:
             temperature: τ; by default the one the space was built with, else 1.
@@ -141,6 +179,9 @@ class LabelSpace:
             return self
         chosen = self.source.get("temperature", 1.0) if temperature is None else temperature
         tau = _checks.number("LabelSpace.relations", "temperature", chosen, low=0, open_low=True)
+        source = {"builder": "relations", "temperature": tau, "of": dict(self.source), "of_kind": self.kind}
+        if self.kind == "vectors" and not compressed.fits(len(self)):
+            return LabelSpace(self.names, CosineRows(self.matrix, temperature=tau), "relations", source, self.hops)
         rows = self.matrix.double()
         if self.kind == "vectors":
             # 1/(1 + exp(x)) is a sigmoid of −x; its logarithm keeps small temperatures from underflowing
@@ -151,7 +192,6 @@ class LabelSpace:
             log_weights = -rows / (tau * scale)
         weights = log_weights.fill_diagonal_(-math.inf)
         weights = torch.softmax(weights, dim=1) if len(self) > 1 else torch.ones(1, 1, dtype=torch.float64)
-        source = {"builder": "relations", "temperature": tau, "of": dict(self.source), "of_kind": self.kind}
         return LabelSpace(self.names, weights, "relations", source, self.hops)
 
     def nearest(self, name: str, k: int = 5) -> list[tuple[str, float]]:
@@ -163,9 +203,13 @@ class LabelSpace:
         """
         _checks.whole("LabelSpace.nearest", "k", k, low=1)
         row = self.index(name)
-        order, weights = _nearness.ordered(self.matrix, self.kind, self.metric, self.hops, torch.tensor([row]))
-        others = [j for j in order[0].tolist() if j != row]
-        return [(self.names[j], float(weights[0, j])) for j in others[:k]]
+        if self.rule is not None:  # what others give to it would need all rows: its own row decides
+            weights = self.rows([row])[0]
+            order = torch.argsort(weights, descending=True, stable=True)[: k + 1]
+        else:
+            ranked, found = _nearness.ordered(self.matrix, self.kind, self.metric, self.hops, torch.tensor([row]))
+            order, weights = ranked[0, : k + 1], found[0]
+        return [(self.names[j], float(weights[j])) for j in order.tolist() if j != row][:k]
 
     def subset(self, classes: Sequence[str | int]) -> "LabelSpace":
         """Return the space of some of its classes, in the order given; relations are renormalised.
@@ -173,27 +217,39 @@ class LabelSpace:
         Args:
             classes: names or indices.
         """
-        indices = [self._position(item) for item in classes]
+        indices = self._positions("LabelSpace.subset", classes)
         names = _checks.class_names("LabelSpace.subset", [self.names[i] for i in indices])
+        hops = None if self.hops is None else self.hops[indices][:, indices]
+        if isinstance(self._held, Rows):
+            part = self._held.subset(torch.tensor(indices, dtype=torch.int64))
+            held = sum(tensor.numel() for tensor in part.tensors().values())
+            small = len(names) ** 2 <= held and compressed.fits(len(names))
+            return LabelSpace(names, part.matrix() if small else part, self.kind, self.source, hops)
         matrix = self.matrix[indices] if self.kind == "vectors" else self.matrix[indices][:, indices]
         if self.kind == "relations":
             matrix = kept_mass(matrix.double())
-        hops = None if self.hops is None else self.hops[indices][:, indices]
         return LabelSpace(names, matrix, self.kind, self.source, hops)
 
-    def _position(self, item: str | int) -> int:
-        if isinstance(item, str):
-            _checks.known_names("LabelSpace.subset", "classes", [item], self.names)
-            return self.names.index(item)
-        if isinstance(item, bool) or not isinstance(item, Integral) or not 0 <= item < len(self):
-            expected = f"names or indices from 0 to {len(self) - 1}"
-            raise _checks.fail("LabelSpace.subset", "classes", expected, repr(item))
-        return int(item)
+    def _positions(self, owner: str, classes: Iterable[str | int] | Tensor) -> list[int]:
+        given = classes.tolist() if isinstance(classes, Tensor) else list(classes)
+        # one dictionary for all names: looking each up in the tuple would take K² steps
+        named = any(isinstance(item, str) for item in given)
+        places = {name: place for place, name in enumerate(self.names)} if named else {}
+        for item in given:
+            if isinstance(item, str):
+                if item not in places:
+                    _checks.known_names(owner, "classes", [item], self.names)
+            elif isinstance(item, bool) or not isinstance(item, Integral) or not 0 <= int(item) < len(self):
+                expected = f"names or indices from 0 to {len(self) - 1}"
+                raise _checks.fail(owner, "classes", expected, repr(item))
+        return [places[item] if isinstance(item, str) else int(item) for item in given]
 
     def save(self, path: str | Path) -> Path:
         """Write one safetensors file, whole or not at all, and return its path."""
-        tensors = {"matrix": self.matrix} | ({} if self.hops is None else {"hops": self.hops})
-        header = {"names": list(self.names), "kind": self.kind, "source": dict(self.source)}
+        tensors = self.tensors | ({} if self.hops is None else {"hops": self.hops})
+        header: dict[str, Any] = {"names": list(self.names), "kind": self.kind, "source": dict(self.source)}
+        if self.rule is not None:
+            header |= {"form": self.rule.form, "facts": self.rule.facts()}
         return _labelfile.write(Path(path), tensors, header)
 
     @classmethod
@@ -201,13 +257,9 @@ class LabelSpace:
         """Read a file written by ``save``; nothing in it is ever executed."""
         tensors, header = _labelfile.read(Path(path))
         try:
-            return cls(
-                tuple(header["names"]),
-                tensors["matrix"],
-                header["kind"],
-                header["source"],
-                tensors.get("hops"),
-            )
+            hops = tensors.pop("hops", None)
+            held = compressed.from_file(header, tensors) if "form" in header else tensors["matrix"]
+            return cls(tuple(header["names"]), held, header["kind"], header["source"], hops)
         except (KeyError, TypeError, ValueError) as error:
             raise _checks.LabelFileError(f"{path} is not a sound label file: {error}") from error
 
@@ -217,6 +269,28 @@ def kept_mass(weights: Tensor) -> Tensor:
     total = weights.sum(dim=1, keepdim=True)
     alone = torch.eye(len(weights), dtype=weights.dtype)
     return torch.where(total > 0, weights / torch.where(total > 0, total, 1), alone)
+
+
+def _checked_matrix(given: Any, names: tuple[str, ...], kind: Kind) -> Tensor:
+    square = kind != "vectors"
+    matrix = _checks.matrix("LabelSpace", "matrix", given, rows=len(names), square=square)
+    if square and bool((matrix < 0).any()):
+        raise _checks.fail("LabelSpace", "matrix", f"non-negative ({kind})", f"{matrix.min().item():g}")
+    if kind == "relations":
+        matrix = _normalised_rows(matrix, names)
+    if kind == "cost" and bool((matrix.diagonal() != 0).any()):
+        index = int((matrix.diagonal() != 0).nonzero()[0])
+        got = f"{matrix[index, index].item():g} for {names[index]!r}"
+        raise _checks.fail("LabelSpace", "matrix", "zero on its diagonal (being right costs nothing)", got)
+    return matrix.to(torch.float32)
+
+
+def _checked_rule(rule: Rows, names: tuple[str, ...], kind: Kind) -> Rows:
+    if kind != "relations":
+        raise _checks.fail("LabelSpace", "kind", "'relations' with a rule in place of a matrix", repr(kind))
+    if len(rule) != len(names):
+        raise _checks.fail("LabelSpace", "matrix", f"a rule of {len(names)} classes", f"one of {len(rule)}")
+    return rule
 
 
 def _normalised_rows(matrix: Tensor, names: tuple[str, ...]) -> Tensor:

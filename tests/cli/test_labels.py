@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from labelspace import LabelSpace, cost, ordinal, wordnet
 from labelspace.cli.labels import app
+from labelspace.compressed import LowRank, TopRows
 from labelspace.sources.prices import prices
 from labelspace.sources.taxonomy import taxonomy
 
@@ -72,6 +73,34 @@ def test_show_of_many_classes_has_no_picture() -> None:
     said = run("show", "uniform", "--classes", "21")
     assert "darker" not in said
     assert len(said.splitlines()) == 4 + 21
+
+
+def test_show_of_a_thousand_and_more_lists_a_few() -> None:
+    rule = LowRank(torch.zeros(1500, 1), torch.zeros(1, 1500))
+    LabelSpace([f"word {place}" for place in range(1500)], rule, "relations", {"builder": "lls"}).save("a.safetensors")
+    said = run("show", "a.safetensors", "-k", "2").splitlines()
+    assert said[:2] == ["lls: 1500 classes", "relations of 1500 classes, compressed (low-rank)"]
+    # all products are 0: 1/1500 each, the first of equals first
+    assert said[4] == "  word 0  word 1 (0.000667)  word 2 (0.000667)"
+    assert said[-1] == "  … and 1,490 more: see one with --class NAME"
+    assert len(said) == 4 + 10 + 1
+    found = json.loads(run("show", "a.safetensors", "--class", "word 7", "--json"))
+    assert (list(found["nearest"]), found["form"]) == (["word 7"], "low-rank")
+    assert run("subset", "a.safetensors", "word 3,word 1", "-o", "b.safetensors").startswith("2 of 1500 classes")
+    torch.testing.assert_close(LabelSpace.load("b.safetensors").matrix, torch.full((2, 2), 0.5))
+    assert "no class differs" in run("diff", "b.safetensors", "b.safetensors")
+
+
+def test_diff_of_compressed_spaces() -> None:
+    # classes give all to the next, and in the second space half of it to everyone
+    names, places = tuple("abcd"), (torch.arange(4)[:, None] + 1) % 4
+    LabelSpace(names, TopRows(places, torch.ones(4, 1), torch.zeros(4)), "relations").save("a.safetensors")
+    LabelSpace(names, TopRows(places, torch.full((4, 1), 0.5), torch.full((4,), 0.5)), "relations").save(
+        "b.safetensors"
+    )
+    found = json.loads(run("diff", "a.safetensors", "b.safetensors", "--json"))
+    assert [row["amount"] for row in found["rows"]] == pytest.approx([0.5] * 4)
+    assert (found["rows"][0]["name"], found["rows"][0]["about"]) == ("a", "b")
 
 
 def test_show_prints_json() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from typer.testing import CliRunner
 
 import labelspace
@@ -73,6 +74,16 @@ def test_a_rate_that_falls_every_epoch(tmp_path: Path) -> None:
     assert not (folder / "times.jsonl").exists()
 
 
+def test_a_pretrained_label_embedding(tmp_path: Path) -> None:
+    common = ["train", "digits", "--method", "labelemb", "--json", "--out", str(tmp_path), *SHORT]
+    first = json.loads(run(*common))["folder"]
+    second = json.loads(run(*common, "--option", f"pretrained={first}/label_space.safetensors"))["folder"]
+    assert json.loads(run(*common, "--option", f"pretrained={first}"))["folder"] == second != first
+    loaded = labelspace.Run.load(second)
+    torch.testing.assert_close(loaded.space.matrix, labelspace.Run.load(first).space.matrix)
+    assert loaded.learner().criterion.pretrained
+
+
 def test_tensorboard(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     run("train", "digits", "--tensorboard", "--out", str(tmp_path), *SHORT)
@@ -87,6 +98,15 @@ def test_tensorboard(tmp_path: Path) -> None:
         (["train", "digits", "--method", "semantic"], "`--space` must be given for semantic"),
         (["train", "digits", "--method", "lls", "--option", "top=2"], "`--space` must be given for lls"),
         (["train", "digits", "--epochs", "0"], "`--epochs` must be"),
+        (["train", "digits", "--method", "labelemb", "--option", "pretrained=3"], "`pretrained` of labelspace must be"),
+        (
+            ["train", "digits", "--method", "labelemb", "--option", "pretrained=no.safetensors"],
+            "There is no label file at no.safetensors",
+        ),
+        (
+            ["train", "digits", "--method", "labelemb", "--option", "pretrained=a<b"],
+            "`pretrained` of labelspace must be",
+        ),
         (["train", "digits", "--option", "repel"], "`--option` must be NAME=VALUE"),
         (["train", "digits", "--data-option", "test"], "`--data-option` must be NAME=VALUE"),
         (["train", "digits", "--schedule", "exponential"], "`--gamma` must be given for schedule='exponential'"),

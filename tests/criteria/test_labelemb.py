@@ -9,6 +9,7 @@ import torch
 
 from contract.harness import assert_matches_reference, mixed_up, plain, weighted
 from labelspace import LabelEmbedding, LabelSpace, ordinal
+from labelspace.compressed import LowRank
 
 NAMES = ["a", "b", "c", "d"]
 VARIANTS = [
@@ -69,6 +70,31 @@ def test_pretrained_embedding(options, batch) -> None:  # type: ignore[no-untype
     torch.testing.assert_close(criterion.label_space().matrix, ordinal(NAMES).matrix)
 
 
+@pytest.mark.parametrize("relu", [True, False])
+@pytest.mark.parametrize("batch", [plain, weighted, mixed_up])
+def test_a_compressed_pretrained_embedding(batch, relu: bool) -> None:  # type: ignore[no-untyped-def]
+    inputs = batch("labelemb")
+    generator = torch.Generator().manual_seed(3)
+    rule = LowRank(torch.randn(4, 2, generator=generator), torch.randn(2, 4, generator=generator), relu=relu)
+    space = LabelSpace(NAMES, rule, "relations")
+    criterion = LabelEmbedding(NAMES, pretrained=space).double()
+    criterion.weight = inputs.criterion.weight
+    assert not list(criterion.parameters())
+    assert_matches_reference(replace(inputs, criterion=criterion, extras={}))
+    torch.testing.assert_close(criterion.label_space().matrix, space.matrix)
+    dense = LabelEmbedding(NAMES, pretrained=LabelSpace(NAMES, space.matrix, "relations")).double()
+    dense.weight = criterion.weight
+    torch.testing.assert_close(criterion(inputs.output, inputs.y), dense(inputs.output, inputs.y), rtol=1e-5, atol=1e-6)
+
+
+def test_equation_17_by_hand() -> None:
+    # ê of class 0 is (½, ½); p = (¾, ¼): −log ¾ − ½·log ¾ − ½·log ¼
+    space = LabelSpace(("a", "b"), torch.tensor([[0.5, 0.5], [0.25, 0.75]]), "relations")
+    criterion = LabelEmbedding(["a", "b"], pretrained=space)
+    loss = criterion(torch.tensor([[3.0, 1.0]]).log(), torch.tensor([0]))
+    torch.testing.assert_close(loss, torch.tensor(-1.5 * math.log(0.75) - 0.5 * math.log(0.25)))
+
+
 def test_a_learned_embedding_becomes_a_pretrained_one() -> None:
     first = plain("labelemb").criterion
     second = LabelEmbedding(["c", "a"], in_features=None, pretrained=first.label_space())
@@ -76,6 +102,10 @@ def test_a_learned_embedding_becomes_a_pretrained_one() -> None:
     torch.testing.assert_close(second.fixed, expected / expected.sum(1, keepdim=True))
     with pytest.raises(ValueError, match="`pretrained` of LabelEmbedding must be names of classes. Got 'z'"):
         LabelEmbedding(["a", "z"], in_features=None, pretrained=first.label_space())
+    with pytest.raises(
+        TypeError, match="`pretrained` of LabelEmbedding must be a LabelSpace. Got 'labels.safetensors'"
+    ):
+        LabelEmbedding(["a", "c"], pretrained="labels.safetensors")  # type: ignore[arg-type]
 
 
 def test_what_learns_from_what() -> None:

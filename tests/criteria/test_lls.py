@@ -17,7 +17,8 @@ from contract.harness import (
     state_of,
     weighted,
 )
-from labelspace import LearnableSmoothing, SemanticSmoothing, ordinal
+from labelspace import LabelSpace, LearnableSmoothing, SemanticSmoothing, ordinal
+from labelspace.compressed import TopRows
 from labelspace.criteria.lls import TERMS
 
 
@@ -68,6 +69,19 @@ def test_forms_for_many_classes(options: dict[str, int]) -> None:
     soft = inputs.soft()
     torch.testing.assert_close(soft.loss(), inputs.loss())
     assert_gradients_check(inputs)
+
+
+@pytest.mark.parametrize(("options", "form"), [({"rank": 2}, "low-rank"), ({"top": 2}, "top-rows"), ({}, None)])
+def test_labels_are_compressed_where_the_logits_are(options: dict[str, int], form: str | None) -> None:
+    rule = LearnableSmoothing(ordinal(6), **options).label_space().rule
+    assert (None if rule is None else rule.form) == form
+
+
+def test_the_nearest_of_a_compressed_space_are_learned() -> None:
+    # each class gives most to the next but one
+    rule = TopRows((torch.arange(6)[:, None] + 2) % 6, torch.full((6, 1), 0.9), torch.full((6,), 0.1))
+    criterion = LearnableSmoothing(LabelSpace(tuple("abcdef"), rule, "relations"), top=1)
+    assert criterion.near.tolist() == [[place, (place + 2) % 6] for place in range(6)]
 
 
 def test_low_rank_reaches_every_parameter_from_its_start() -> None:

@@ -7,7 +7,8 @@ from reference.case import Array, Case, cross_entropy, log_softmax, softmax, wei
 
 def embedding(case: Case) -> Array:
     if "factor" in case.state:
-        return np.maximum(case.state["factor"] @ case.state["basis"], 0)
+        products = case.state["factor"] @ case.state["basis"]
+        return np.maximum(products, 0) if case.attributes["relu"] else products
     return case.state["embedding"]
 
 
@@ -20,7 +21,7 @@ def first_weights(case: Case) -> tuple[float, float]:
 def loss(case: Case, frozen: Case) -> float:
     log_p1, (hard_weight, soft_weight) = log_softmax(case.output), first_weights(case)
     if case.attributes["pretrained"]:
-        soft = case.y @ case.state["fixed"]
+        soft = case.y @ (case.state["fixed"] if "fixed" in case.state else softmax(embedding(case)))
         values = hard_weight * cross_entropy(case.y, log_p1) + soft_weight * cross_entropy(soft, log_p1)
         return weighted_mean(values, case.weight)
     stopped = frozen if case.attributes["stop_targets"] else case

@@ -92,7 +92,8 @@ def _matched(first: LabelSpace | Numbers, second: LabelSpace | Numbers) -> Label
     if not (isinstance(first, LabelSpace) and isinstance(second, LabelSpace)):
         return second
     _checks.known_names("agreement", "space_b", second.names, first.names)
-    missing = [name for name in first.names if name not in set(second.names)]
+    known = set(second.names)
+    missing = [name for name in first.names if name not in known]
     if missing:
         remedy = "Compare subsets: space.subset(names)."
         raise _checks.fail("agreement", "space_b", "of the same classes", f"no {missing[0]!r}", remedy)

@@ -37,6 +37,8 @@ def neighbours(space: LabelSpace | Numbers, names: int | Sequence[str] | None = 
     if isinstance(space, LabelSpace):
         if names is not None and _inputs.class_names("neighbours", "names", names) != space.names:
             raise _checks.fail("neighbours", "names", "those of the label space, or left out", repr(names))
+        if space.rule is not None:  # a row at a time: no matrix of all of them is built
+            return {name: space.nearest(name, k) for name in space.names}
         return _of_space(space, k)
     classes, weights = _named(space, names)
     nearest = weights.nan_to_num(nan=-torch.inf).fill_diagonal_(-torch.inf)

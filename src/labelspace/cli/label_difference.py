@@ -1,5 +1,6 @@
 """How two label spaces differ: how far they agree, and the classes about which they agree least."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -7,6 +8,7 @@ from torch import Tensor
 
 from labelspace import _checks
 from labelspace.analysis import Agreement, agreement
+from labelspace.compressed import chunks
 from labelspace.space import LabelSpace
 
 # rows that differ by less are equal: float32 and renormalising move the last digits
@@ -87,19 +89,20 @@ def difference(first: LabelSpace, second: LabelSpace) -> Difference:
     except ValueError as error:
         reason = str(error)
     prices = first.kind == second.kind == "cost"
-    before, after = (space.matrix if prices else space.relations().matrix for space in (first, second))
+    one, two = (space if prices else space.relations() for space in (first, second))
+    # few rows at a time: compressed spaces have no matrix to be compared as a whole
+    parts = (_rows(first.names, places, one.rows(places), two.rows(places), prices) for places in chunks(len(first)))
+    rows = sorted((row for part in parts for row in part), key=lambda row: -row.amount)
+    unit = "largest change of a price" if prices else "share of mass that lies elsewhere"
+    return Difference(found, reason, unit, rows)
+
+
+def _rows(names: Sequence[str], places: Tensor, before: Tensor, after: Tensor, prices: bool) -> list[RowDifference]:
     gaps = (after.double() - before.double()).abs()
     amounts = gaps.amax(dim=1) if prices else gaps.sum(dim=1) / 2
-    unit = "largest change of a price" if prices else "share of mass that lies elsewhere"
-    return Difference(found, reason, unit, _rows(first.names, before, after, gaps, amounts))
-
-
-def _rows(names: tuple[str, ...], before: Tensor, after: Tensor, gaps: Tensor, amounts: Tensor) -> list[RowDifference]:
-    order = amounts.argsort(descending=True, stable=True).tolist()
     rows = []
-    for row in order:
-        if amounts[row] > SAME:
-            about = int(gaps[row].argmax())
-            values = (float(before[row, about]), float(after[row, about]))
-            rows.append(RowDifference(names[row], float(amounts[row]), names[about], *values))
+    for row in (amounts > SAME).nonzero().flatten().tolist():
+        about = int(gaps[row].argmax())
+        values = (float(before[row, about]), float(after[row, about]))
+        rows.append(RowDifference(names[int(places[row])], float(amounts[row]), names[about], *values))
     return rows

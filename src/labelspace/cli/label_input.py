@@ -87,7 +87,8 @@ def chosen_classes(given: Sequence[str], space: LabelSpace) -> list[str]:
         ['dog', 'cat', 'big, red']
     """
     # with a comma at its end a number is a name, not a number of classes
-    return [name for text in given for name in ([text] if text in space.names else class_list(f"{text},"))]
+    known = set(space.names)
+    return [name for text in given for name in ([text] if text in known else class_list(f"{text},"))]
 
 
 @contextmanager

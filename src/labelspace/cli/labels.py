@@ -29,6 +29,7 @@ from labelspace.sources.spread import spread_words
 from labelspace.space import LabelSpace
 
 MOST_SQUARES = 20
+MOST_CLASSES, FEW = 1000, 10  # up to so many classes all are listed, of more a few
 # what the number beside a class is; vectors are compared by their metric
 NUMBERS = {"relations": "mass", "cosine": "cosine", "cos2": "squared cosine", "euclidean": "distance", "cost": "cost"}
 
@@ -106,6 +107,8 @@ def show(
 ) -> None:
     """Show a label space: what it is, the nearest classes of each class, and a picture of it if it is small.
 
+    Of more than 1,000 classes the first ten are shown, or the one you name.
+
     Example: labelspace labels show clothes.safetensors --class Coat -k 3
 
     Example: labelspace labels show taxonomy.txt
@@ -114,7 +117,8 @@ def show(
     """
     options = reader_options(label=label, data_option=data_option, data_dir=data_dir)
     shown = _read(spec, known_classes(classes, data, options), cost, space)
-    chosen = shown.names if class_name is None else (shown.names[shown.index(class_name)],)
+    many = len(shown) > MOST_CLASSES
+    chosen = shown.names[: FEW if many else None] if class_name is None else (shown.names[shown.index(class_name)],)
     priced = shown.kind == "cost"
     number = NUMBERS[shown.metric or shown.kind]
     nearest = _cheapest(shown, chosen, k) if priced else _nearest(shown, chosen, k)
@@ -127,6 +131,8 @@ def show(
     for name in chosen:
         others = "  ".join(f"{shortened(other)} ({value:.3g})" for other, value in nearest[name])
         _print(f"  {shortened(name):<{width}}  {others}".rstrip())
+    if len(chosen) < len(shown) and class_name is None:
+        _print(f"  … and {len(shown) - len(chosen):,} more: see one with --class NAME")
     if class_name is None and 1 < len(shown) <= MOST_SQUARES:
         _print("", *heat_map(shown))
 
@@ -248,13 +254,15 @@ def _save(space: LabelSpace, out: Path) -> None:
 
 def _summary(space: LabelSpace) -> dict[str, Any]:
     mass = {"mass": spread_words(space)} if spread_words(space) else {}
-    return {"kind": space.kind, "words": words(space), **mass, "classes": list(space.names)}
+    form = {} if space.rule is None else {"form": space.rule.form}
+    return {"kind": space.kind, "words": words(space), **mass, **form, "classes": list(space.names)}
 
 
 def _title(space: LabelSpace) -> list[str]:
     example = [cost_words(space)[1]] if space.kind == "cost" else []
     mass = [spread_words(space)] if spread_words(space) else []
-    return [words(space), f"{space.kind} of {len(space)} classes", *mass, *example]
+    form = "" if space.rule is None else f", compressed ({space.rule.form})"
+    return [words(space), f"{space.kind} of {len(space)} classes{form}", *mass, *example]
 
 
 def _print(*lines: str) -> None:

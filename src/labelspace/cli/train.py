@@ -23,6 +23,8 @@ Example: labelspace train mnist --validation "first 5000" --method labelemb
 
 Example: labelspace train cifar-10 --classes "first 50%" --method semantic --space runs/lls-…/label_space.safetensors
 
+Example: labelspace train digits --method labelemb --option pretrained=labels.safetensors
+
 Example: labelspace train patients.csv --label diagnosis --group-by patient --missing median --method lls"""
 
 UNORDERED = tuple(name for name in NAMES if name != "ordinal")  # not worth building again to learn that
@@ -50,7 +52,8 @@ def train(
     seed: Annotated[int, typer.Option(help="Start, order and augmentation follow from it.")] = 0,
     smoothing: Annotated[float | None, typer.Option(help="Strength of methods that smooth.")] = None,
     option: Annotated[
-        list[str] | None, typer.Option(help="An option of the method, such as repel=10; repeatable.")
+        list[str] | None,
+        typer.Option(help="An option of the method, such as repel=10 or pretrained=LABELS; repeatable."),
     ] = None,
     limit: Annotated[str | None, typer.Option(help="Cap on training samples: 5000, or a share: 50%.")] = None,
     batch_size: Annotated[int, typer.Option(help="Samples per step.")] = 128,

@@ -56,7 +56,7 @@ def epoch_seconds(job: Job) -> float:
     spent = []
     for epochs in (1, 1, 2):  # the first one warms up
         started = time.perf_counter()
-        train_job(Job(job.config.model_copy(update={"epochs": epochs}), small, job.space))
+        train_job(Job(job.config.model_copy(update={"epochs": epochs}), small, job.space, job.options))
         spent.append(time.perf_counter() - started)
     return max(spent[2] - spent[1], spent[2] / 4) / share
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from labelspace import _files, analysis
 from labelspace.comparison.rows import Row
 from labelspace.comparison.training import Trained
+from labelspace.compressed import fits
 from labelspace.data.dataset import Dataset
 from labelspace.engine.run import Run
 from labelspace.engine.seeds import generator
@@ -29,10 +30,11 @@ def write_geometry(folder: Path, trained: Sequence[Trained], rows: Sequence[Row]
         features = _features(run, dataset, chosen)
         if not bool(torch.isfinite(features).all()):
             continue
-        found[f"naa/{label}"] = analysis.naa_distances(features, y, dataset.names).float()
-        target = _targets(run)
-        if target is not None:
-            found[f"target/{label}"] = target.float()
+        if fits(len(dataset.names)):
+            found[f"naa/{label}"] = analysis.naa_distances(features, y, dataset.names).float()
+            target = _targets(run)
+            if target is not None:
+                found[f"target/{label}"] = target.float()
         if row.winner or row.role == "reference":
             found[f"projection/{label}"] = _picture(features)
     content = save({name: value.contiguous() for name, value in found.items()})

@@ -156,7 +156,8 @@ def _job(plan: Plan, dataset: Dataset | None) -> Job:
     config = make_config(**{name: getattr(plan, name) for name in SHARED})
     with own_threads_and_draws(config):
         job = prepare(config, dataset)
-        make_learner(job.config, Outline.of(job.dataset), job.space)  # a model that cannot be built ends it here
+        # a model that cannot be built ends it here
+        make_learner(job.config, Outline.of(job.dataset), job.space, job.options)
         return job
 
 
@@ -214,7 +215,8 @@ def _with_files(plan: Plan, folder: Path, question: Question, knowledge: Knowled
 def _plain(value: Any) -> Any:
     """Return what a digest can be taken of."""
     if isinstance(value, LabelSpace):
-        return [value.names, value.kind, hashlib.blake2b(value.matrix.numpy().tobytes(), digest_size=8).hexdigest()]
+        content = b"".join(part.numpy().tobytes() for part in value.tensors.values())
+        return [value.names, value.kind, hashlib.blake2b(content, digest_size=8).hexdigest()]
     if isinstance(value, dict):
         return {name: _plain(part) for name, part in sorted(value.items())}
     if isinstance(value, Sequence) and not isinstance(value, str):

@@ -9,6 +9,7 @@ from torch import Tensor
 from labelspace import _checks
 from labelspace.criteria import targets
 from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
+from labelspace.sources.uniform import even
 from labelspace.space import LabelSpace
 
 Number = TypeVar("Number", int, Tensor)
@@ -112,9 +113,8 @@ class DisturbLabel(Criterion):
 
     def label_space(self) -> LabelSpace:
         """Return the uniform relations that the draws have on average."""
-        count = len(self.names)
-        matrix = torch.full((count, count), 1 / count, dtype=torch.float64)
-        return LabelSpace(self.names, matrix, "relations", {"builder": "disturb", "rate": float(self.rate)})
+        source = {"builder": "disturb", "rate": float(self.rate)}
+        return even(self.names, source, own=1 / len(self.names))
 
     def target_matrix(self) -> Tensor:
         """Return ``(1−α)·I + α/K``, the mean of the labels that are drawn."""

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from labelspace.criteria import targets
 from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
+from labelspace.sources.uniform import even
 from labelspace.space import LabelSpace
 
 
@@ -89,7 +90,7 @@ class Focal(Criterion):
 
     def label_space(self) -> LabelSpace:
         """Return relations in which every class keeps its mass."""
-        return LabelSpace(self.names, torch.eye(len(self.names)), "relations", {"builder": "focal"})
+        return even(self.names, {"builder": "focal"}, own=1.0)
 
     def target_matrix(self) -> Tensor:
         """Return the identity: labels are one-hot."""

@@ -9,6 +9,7 @@ from torch import Tensor
 from labelspace import _checks
 from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term
+from labelspace.sources.uniform import even
 from labelspace.space import LabelSpace
 
 
@@ -94,7 +95,7 @@ class Distillation(Criterion):
 
     def label_space(self) -> LabelSpace:
         """Return relations in which every class keeps its mass: what is soft is the teacher's, sample by sample."""
-        return LabelSpace(self.names, torch.eye(len(self.names)), "relations", {"builder": "kd"})
+        return even(self.names, {"builder": "kd"}, own=1.0)
 
     @classmethod
     def example(cls) -> Example:

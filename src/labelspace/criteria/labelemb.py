@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from labelspace import _checks
+from labelspace.compressed import LowRank
 from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
 from labelspace.space import LabelSpace
@@ -34,7 +35,8 @@ class LabelEmbedding(Criterion):
         hinge: ``"linear"``, ``"squared"``, or ``"absolute"`` for ``|p2_y − cap|``.
         hinge_total: sum the hinge over the batch while other terms are means.
         stop_targets: keep gradients from ê in the second term and from softmax(z2/τ) in the last.
-        pretrained: relations to use as ê instead of learning them.
+        pretrained: relations whose rows are ê (``label_space()`` of a trained one, not logits E), eq. (17); found by
+            name among its classes. Vectors and costs become relations first. A low-rank space stays compressed.
         weight, ignore_index, reduction, class_dim, preset, global_mean: as in every criterion, see ``Criterion``.
 
     Shape:
@@ -109,7 +111,7 @@ class LabelEmbedding(Criterion):
         )
         given = {"beta": beta, "hinge_total": hinge_total, "stop_targets": stop_targets}
         chosen = self.resolved(preset, {"beta": None, "hinge_total": False, "stop_targets": True}, given)
-        self.in_features, self.rank = in_features, rank
+        self.in_features, self.rank, self.relu = in_features, rank, True
         self.init_scale = _checks.number(type(self).__name__, "init_scale", init_scale)
         if rank is not None and self.init_scale != 1:
             remedy = "A compressed embedding has no diagonal to scale."
@@ -129,9 +131,20 @@ class LabelEmbedding(Criterion):
             self._make_parameters()
 
     def _take(self, pretrained: LabelSpace) -> None:
-        _checks.known_names(type(self).__name__, "pretrained", self.names, pretrained.names)
-        self.needs, self.stops_gradient = (), False
-        self.register_buffer("fixed", pretrained.relations().subset(self.names).matrix.clone())
+        owner = type(self).__name__
+        if not isinstance(pretrained, LabelSpace):
+            remedy = "Read a label file with LabelSpace.load(path)."
+            raise _checks.fail_type(owner, "pretrained", "a LabelSpace", repr(pretrained), remedy)
+        _checks.known_names(owner, "pretrained", self.names, pretrained.names)
+        self.needs, self.stops_gradient, self.rank = (), False, None
+        space = pretrained.relations()
+        space = space if space.names == self.names else space.subset(self.names)
+        if isinstance(space.rule, LowRank):
+            self.rank, self.relu = space.rule.left.shape[1], space.rule.relu
+            self.register_buffer("factor", space.rule.left.clone())
+            self.register_buffer("basis", space.rule.right.clone())
+        else:
+            self.register_buffer("fixed", space.matrix.clone())
 
     def _make_parameters(self) -> None:
         owner, count = type(self).__name__, len(self.names)
@@ -150,7 +163,9 @@ class LabelEmbedding(Criterion):
         """Return the five terms: the first two and the next two share a pass each."""
         member = targets.membership(y, len(self.names), output.dtype)
         if self.pretrained:
-            soft = targets.rows(self.fixed.to(output.dtype), y)
+            # eq. (17)
+            dense = self.rank is None
+            soft = targets.rows(self.fixed.to(output.dtype), y) if dense else self._log_rows(y, output.dtype).exp()
             return [Term(divergences.soft_cross_entropy(output, self._weighed(member, soft)))]
         assert features is not None
         if features.ndim != 2 or features.shape[1] != self.in_features:
@@ -197,16 +212,20 @@ class LabelEmbedding(Criterion):
     def _logits(self, y: Tensor) -> Tensor:
         if self.rank is None:
             return targets.rows(self.embedding, y)
-        return torch.relu(targets.rows(self.factor, y) @ self.basis)
+        products = targets.rows(self.factor, y) @ self.basis
+        return torch.relu(products) if self.relu else products
 
     def label_space(self) -> LabelSpace:
-        """Return softmax(E), or the fixed rows, as relations; ``analysis.spectral_vectors`` makes vectors of them."""
+        """Return softmax(E), or the fixed rows, as relations, compressed where E is.
+
+        ``analysis.spectral_vectors`` makes vectors of them.
+        """
         with torch.no_grad():
-            if self.pretrained:
-                return LabelSpace(self.names, self.fixed.cpu(), "relations", {"builder": "labelemb", "fixed": True})
-            everyone = torch.arange(len(self.names), device=self.cap.device)
-            matrix = torch.softmax(self._logits(everyone).double(), dim=1).cpu()
-        return LabelSpace(self.names, matrix, "relations", {"builder": "labelemb"})
+            source = {"builder": "labelemb", **({"fixed": True} if self.pretrained else {})}
+            if self.rank is not None:
+                return LabelSpace(self.names, LowRank(self.factor, self.basis, relu=self.relu), "relations", source)
+            matrix = self.fixed if self.pretrained else torch.softmax(self.embedding.double(), dim=1)
+        return LabelSpace(self.names, matrix.cpu(), "relations", source)
 
     def target_matrix(self) -> Tensor | None:
         """Return ``β·I + (1−β)·ê``, ê = softmax(E), which the first head learns; None for a compressed E."""

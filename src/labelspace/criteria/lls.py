@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from labelspace import _checks
+from labelspace.compressed import LowRank, TopRows, chunks
 from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
 from labelspace.space import LabelSpace
@@ -133,9 +134,8 @@ class LearnableSmoothing(Criterion):
             remedy = "It says who is near. Or give prune_after=1, to keep what the first epoch of a full matrix finds."
             raise _checks.fail_type(owner, "labels", "a LabelSpace for `top` alone", repr(labels), remedy)
         elif self.top is not None:
-            relations = self.needs_space(labels).relations().matrix
             size = min(_checks.whole(owner, "top", self.top, low=1), count - 1)
-            near = relations.clone().fill_diagonal_(-1).topk(size, dim=1).indices
+            near = _nearest(self.needs_space(labels).relations(), size)
             self.register_buffer("near", torch.cat([torch.arange(count)[:, None], near], dim=1))
             # own class, the near ones, and one logit for all the rest: it starts where their mass is even
             start = torch.zeros(count, size + 2)
@@ -211,17 +211,35 @@ class LearnableSmoothing(Criterion):
         return {**counted, "kept": kept, "label_logits": q.scatter(1, kept[:, -1:], mass)}
 
     def label_space(self) -> LabelSpace:
-        """Return softmax(Q) as relations; ``targets(α)`` is the T of this loss."""
+        """Return softmax(Q) as relations, compressed where Q is; ``targets(α)`` is the T of this loss."""
+        source = {"builder": "lls", "smoothing": float(self.smoothing)}
+        with torch.no_grad():
+            if self.rank is not None:
+                return LabelSpace(self.names, LowRank(self.label_factor, self.label_basis), "relations", source)
+            if self.top is not None and self.prune_after is None:
+                return LabelSpace(self.names, self._top_rows(), "relations", source)
+        return LabelSpace(self.names, self._spread(), "relations", source)
+
+    def _spread(self) -> Tensor:
+        """Return softmax(Q) of all classes."""
         with torch.no_grad():
             everyone = torch.arange(len(self.names), device=self.smoothing.device)
-            matrix = torch.softmax(self._logits(everyone).double(), dim=1).cpu()
-        return LabelSpace(self.names, matrix, "relations", {"builder": "lls", "smoothing": float(self.smoothing)})
+            return torch.softmax(self._logits(everyone).double(), dim=1).cpu()
+
+    def _top_rows(self) -> TopRows:
+        """Return the own class, the near ones and the rest as shares of 1."""
+        named = self.near.shape[1]
+        # where every class is named, nobody is left to share the last logit
+        logits = self.top_logits.double()[:, : named + (len(self.names) > named)]
+        shares = torch.softmax(logits, dim=1).cpu()
+        rest = shares[:, named] if shares.shape[1] > named else torch.zeros(len(shares))
+        return TopRows(self.near.cpu(), shares[:, :named], rest)
 
     def target_matrix(self) -> Tensor | None:
         """Return ``(1−α)·I + α·softmax(Q)``; None for compressed forms, which have many classes."""
-        if self.rank is not None or self.top is not None:
+        if self.rank is not None or (self.top is not None and self.prune_after is None):
             return None
-        return self.smoothed_identity(self.smoothing, torch.softmax(self.label_logits.detach().double(), dim=1))
+        return self.smoothed_identity(self.smoothing, self._spread())
 
     @classmethod
     def looks_at_space(cls, options: Mapping[str, Any]) -> bool:
@@ -236,3 +254,13 @@ class LearnableSmoothing(Criterion):
         criterion.label_logits.data = torch.randn(4, 4, generator=generator)
         output = torch.randn(6, 4, generator=generator)
         return Example(criterion, output, torch.tensor([0, 1, 2, 3, 1, 2]), {})
+
+
+def _nearest(relations: LabelSpace, size: int) -> Tensor:
+    """Return the classes to which each class gives most, ``(K, size)``, looking at few rows at a time."""
+    found = []
+    for places in chunks(len(relations)):
+        rows = relations.rows(places).clone()
+        rows[torch.arange(len(places)), places] = -1
+        found.append(rows.topk(size, dim=1).indices)
+    return torch.cat(found)

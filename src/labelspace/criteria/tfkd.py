@@ -8,6 +8,7 @@ from torch import Tensor
 
 from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
+from labelspace.sources.uniform import even
 from labelspace.space import LabelSpace
 
 
@@ -112,9 +113,9 @@ class VirtualTeacher(Criterion):
 
     def label_space(self) -> LabelSpace:
         """Return the teacher's rows, the diagonal included: with m = 1, ``targets(α)`` is the T of this loss."""
-        matrix = self._teacher(torch.eye(len(self.names), dtype=torch.float64, device=self.strength.device))
+        own = float(self._teacher(torch.ones((), dtype=torch.float64, device=self.strength.device)))
         source = {name: float(getattr(self, name)) for name in ("strength", "confidence", "temperature")}
-        return LabelSpace(self.names, matrix.detach().cpu(), "relations", {"builder": "tfkd", **source})
+        return even(self.names, {"builder": "tfkd", **source}, own=own)
 
     def target_matrix(self) -> Tensor:
         """Return ``(1−α)·I + α·m·v``, v the teacher's rows, divided by the sum of each row."""

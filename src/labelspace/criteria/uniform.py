@@ -8,6 +8,7 @@ from torch import Tensor
 
 from labelspace.criteria import targets
 from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
+from labelspace.sources.uniform import even
 from labelspace.space import LabelSpace
 
 
@@ -78,9 +79,8 @@ class UniformSmoothing(Criterion):
 
     def label_space(self) -> LabelSpace:
         """Return relations of ``1/K``, the diagonal included, so that ``targets(ε)`` is the T of this loss."""
-        count = len(self.names)
-        matrix = torch.full((count, count), 1 / count, dtype=torch.float64)
-        return LabelSpace(self.names, matrix, "relations", {"builder": "uniform", "smoothing": float(self.smoothing)})
+        source = {"builder": "uniform", "smoothing": float(self.smoothing)}
+        return even(self.names, source, own=1 / len(self.names))
 
     def target_matrix(self) -> Tensor:
         """Return ``(1−ε)·I + ε/K``."""

@@ -9,7 +9,8 @@ from torch import Tensor
 from labelspace import _checks
 from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
-from labelspace.space import LabelSpace, kept_mass
+from labelspace.sources.uniform import even
+from labelspace.space import LabelSpace
 
 
 @final
@@ -101,9 +102,7 @@ class ZipfSmoothing(Criterion):
 
     def label_space(self) -> LabelSpace:
         """Return uniform relations: ranks are a sample's own, before one is seen all other classes are alike."""
-        count = len(self.names)
-        matrix = kept_mass(torch.ones(count, count, dtype=torch.float64).fill_diagonal_(0))
-        return LabelSpace(self.names, matrix, "relations", {"builder": "zipf", "strength": float(self.strength)})
+        return even(self.names, {"builder": "zipf", "strength": float(self.strength)})
 
     @classmethod
     def example(cls) -> Example:

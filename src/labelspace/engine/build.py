@@ -2,6 +2,7 @@
 
 import hashlib
 import inspect
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from labelspace import _checks, data, models
 from labelspace.criteria import Criterion, criterion_class, make_criterion
+from labelspace.criteria.registry import space_options
 from labelspace.data import chosen
 from labelspace.data.dataset import Dataset
 from labelspace.engine.augment import Augment
@@ -54,10 +56,23 @@ class Job(NamedTuple):
     config: Config
     dataset: Dataset
     space: LabelSpace | None
+    options: Mapping[str, LabelSpace] = {}  # of the criterion: those that are label spaces
 
 
-def prepare(config: Config, dataset: Dataset | None = None, space: LabelSpace | None = None) -> Job:
-    """Read the data, build the space, and complete the configuration."""
+def prepare(
+    config: Config,
+    dataset: Dataset | None = None,
+    space: LabelSpace | None = None,
+    options: Mapping[str, LabelSpace] | None = None,
+) -> Job:
+    """Read the data, build the space, and complete the configuration.
+
+    Args:
+        config: what was asked for.
+        dataset: the data, where it cannot be had by name.
+        space: the label space, where it cannot be had by name.
+        options: those of the criterion that are label spaces in memory; others are read from where they are said to be.
+    """
     criterion_class(config.method)  # an unknown method is refused before anything is read
     dataset = data.load(config.data, **config.data_options) if dataset is None else dataset
     _check_choice(config, dataset)
@@ -67,21 +82,23 @@ def prepare(config: Config, dataset: Dataset | None = None, space: LabelSpace | 
     if config.backbone is not None:
         dataset = extract(dataset, models.backbone(config.backbone))
     if space is None and config.space is not None:
-        space = _named_space(config, dataset)
+        space = _named_space(config.space, config, dataset)
     if space is not None and space.names != dataset.names:
         _checks.known_names("train", "space", dataset.names, space.names)
         space = space.subset(dataset.names)
+    found = _option_spaces(config, dataset, options or {})
     filled = {
         "data_key": dataset.key,
         "data_options": chosen.plain(config.data_options, dataset.names),
         "space_key": "" if space is None else _digest(space),
+        "option_keys": {name: _digest(each) for name, each in found.items()},
         "teacher_key": "" if config.teacher is None else teacher_digest(config.teacher),
         "model": automatic_model(dataset) if config.model == "auto" else config.model,
         # one way to write each, so that equal runs have equal keys
         "augment": Augment.parse(config.augment, dataset.kind).specs,
         "label_noise": None if config.label_noise is None else label_noise(config.label_noise).spec,
     }
-    return Job(config.model_copy(update=filled), dataset, space)
+    return Job(config.model_copy(update=filled), dataset, space, found)
 
 
 def _check_choice(config: Config, dataset: Dataset) -> None:
@@ -94,10 +111,24 @@ def _check_choice(config: Config, dataset: Dataset) -> None:
     raise _checks.fail("train", argument, "given with a validation part", got, remedy)
 
 
-def _named_space(config: Config, dataset: Dataset) -> LabelSpace:
-    assert config.space is not None
-    if config.space != "lda":
-        return named(config.space, dataset.names, among=dataset.source.get("all_names"))
+def _option_spaces(config: Config, dataset: Dataset, given: Mapping[str, LabelSpace]) -> dict[str, LabelSpace]:
+    """Return the options that are label spaces, in the order of the data's classes."""
+    found = {}
+    for name in space_options(config.method):
+        spec = given.get(name, config.method_options.get(name))
+        if spec is None:
+            continue
+        try:
+            found[name] = _named_space(spec, config, dataset)
+        except (ValueError, TypeError) as error:
+            # the message is about a space: here it goes by the name of the option
+            raise ValueError(str(error).replace("`space`", f"`{name}`")) from error
+    return found
+
+
+def _named_space(spec: str | LabelSpace, config: Config, dataset: Dataset) -> LabelSpace:
+    if spec != "lda":
+        return named(spec, dataset.names, among=dataset.source.get("all_names"))
     # from the labels that are trained on: a space that knew the clean ones would leak them
     y = training_labels(Job(config, dataset, None))
     return named("lda", dataset.names, dataset.normalise(dataset.train.x), y)
@@ -112,11 +143,13 @@ def teacher_digest(folder: str) -> str:
     return hashlib.blake2b(weights.read_bytes(), digest_size=8).hexdigest()
 
 
-def make_learner(config: Config, outline: Outline, space: LabelSpace | None) -> Learner:
+def make_learner(
+    config: Config, outline: Outline, space: LabelSpace | None, options: Mapping[str, LabelSpace] | None = None
+) -> Learner:
     """Build criterion and model; their start depends on the seed's initialisation stream alone."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(stream_seed(config.seed, "initialisation"))
-        criterion = _criterion(config, outline, space)
+        criterion = _criterion(config, outline, space, options or {})
         model = _model(config, outline, criterion.output_dim)
     if criterion.dense_features and not model.has_map(outline.input_shape):
         expected = f"a network with a last feature map that it averages, for dense votes of {config.method}"
@@ -151,16 +184,19 @@ def automatic_model(dataset: Dataset) -> str:
     return "lenet" if channels == 1 else "resnet8-small"
 
 
-def _criterion(config: Config, outline: Outline, space: LabelSpace | None) -> Criterion:
+def _criterion(
+    config: Config, outline: Outline, space: LabelSpace | None, options: Mapping[str, LabelSpace]
+) -> Criterion:
     kind = criterion_class(config.method)
     parameters = inspect.signature(kind).parameters
     known: dict[str, Any] = {"samples": outline.train_samples, "epochs": config.epochs}
-    if "in_features" in parameters and "pretrained" not in config.method_options:
+    if "in_features" in parameters and config.method_options.get("pretrained") is None:
         with torch.device("meta"):
             known["in_features"] = _model(config, outline, len(outline.names)).feature_dim
     found = {name: value for name, value in known.items() if name in parameters}
     labels = outline.names if space is None else space
-    return make_criterion(config.method, labels, **{**kind.engine_options, **found, **config.method_options})
+    chosen = {**kind.engine_options, **found, **config.method_options, **options}
+    return make_criterion(config.method, labels, **chosen)
 
 
 def _model(config: Config, outline: Outline, width: int) -> models.Network:
@@ -172,6 +208,8 @@ def _model(config: Config, outline: Outline, width: int) -> models.Network:
 
 def _digest(space: LabelSpace) -> str:
     # vectors turn into relations by the temperature in their source
-    seen = (space.names, space.kind, space.source.get("temperature"))
-    content = repr(seen).encode() + space.matrix.numpy().tobytes()
+    seen: tuple[Any, ...] = (space.names, space.kind, space.source.get("temperature"))
+    if space.rule is not None:
+        seen = (*seen, space.rule.form, space.rule.facts())
+    content = repr(seen).encode() + b"".join(part.numpy().tobytes() for part in space.tensors.values())
     return hashlib.blake2b(content, digest_size=8).hexdigest()

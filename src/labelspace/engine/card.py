@@ -87,7 +87,7 @@ def _facts(run: Run, decision: Decision) -> list[tuple[str, str]]:
     method = (criterion_class(config.method).__doc__ or "").splitlines()[0].replace("``", "")
     options = ", ".join(f"{name} {value}" for name, value in config.method_options.items())
     space = run.space
-    rows, width = space.matrix.shape
+    rows, width = space.shape
     facts = [
         ("input", _input(run)),
         ("model", config.model if config.backbone is None else f"{config.model} on frozen {config.backbone}"),
@@ -123,26 +123,35 @@ def _measured(run: Run, decision: Decision) -> list[str]:
     if decision.rule == "min_cost":
         guesses["least expected cost"] = chosen.classes
     rows = [
-        (words, f"{metrics.accuracy(found, y):.4f}", f"{metrics.expected_cost(found, y, _prices(decision)):.4g}")
+        (words, f"{metrics.accuracy(found, y):.4f}", *_paid(found, y, decision.cost))
         for words, found in guesses.items()
     ]
-    columns = 2 if decision.cost is None else 3
     header = ("decision", "accuracy ↑", "cost per sample ↓")
-    lines = _table(header[:columns], (row[:columns] for row in rows))
+    lines = _table(header[: len(rows[0])], rows)
     nll, ece = metrics.nll(probabilities, y), metrics.calibration_error(probabilities, y)
     lines += ["", f"Probabilities: negative log-likelihood {nll:.4f}, calibration error {ece:.4f}."]
     if decision.abstain_cost is not None:
         lines += ["", f"It abstains on {chosen.abstained.double().mean().item():.1%} of the test samples."]
-    worst = metrics.costliest_confusions(chosen.classes, y, _prices(decision), decision.names, k=CONFUSIONS)
+    worst = _confusions(chosen.classes, y, decision)
     if worst:
         cells = [(escaped(one.true), escaped(one.predicted), f"{one.samples:g}", f"{one.share:.0%}") for one in worst]
         lines += ["", "The costliest confusions:", "", *_table(("true", "called", "samples", "of the cost"), cells)]
     return lines
 
 
-def _prices(decision: Decision) -> torch.Tensor:
-    """Return what mistakes cost, known or not: without prices each costs 1."""
-    return decision.cost if isinstance(decision.cost, torch.Tensor) else decision.prices
+def _paid(found: torch.Tensor, y: torch.Tensor, cost: Any) -> tuple[str, ...]:
+    """Return the cost per sample, where there are prices."""
+    return () if cost is None else (f"{metrics.expected_cost(found, y, cost):.4g}",)
+
+
+def _confusions(found: torch.Tensor, y: torch.Tensor, decision: Decision) -> list[metrics.CostlyConfusion]:
+    """Return the costliest confusions; without prices each mistake costs 1."""
+    # of the classes that occur: there may be tens of thousands of others
+    seen, places = torch.unique(torch.cat([found, y]), return_inverse=True)
+    names = [decision.names[place] for place in seen.tolist()]
+    cost = decision.cost
+    prices = cost[seen][:, seen] if isinstance(cost, torch.Tensor) else 1 - torch.eye(len(seen), dtype=torch.float64)
+    return metrics.costliest_confusions(places[: len(found)], places[len(found) :], prices, names, k=CONFUSIONS)
 
 
 def _classes(run: Run, decision: Decision) -> list[str]:

@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from labelspace import _checks
 from labelspace.data import chosen
 
-FILLED_IN = ("data_key", "space_key", "teacher_key", "path", "world")  # not for users to set
+FILLED_IN = ("data_key", "space_key", "option_keys", "teacher_key", "path", "world")  # not for users to set
 FORMAT = 3  # of what a run computes: raised when the same configuration would give other numbers
 
 
@@ -34,6 +34,9 @@ class Config(BaseModel):
     method_options: dict[str, Any] = Field(default_factory=dict, description="options of the criterion")
     space: str | None = Field(None, description="label space: a word, an order, groups, a taxonomy or a label file")
     space_key: str = Field("", description="digest of the label space; filled in when it is built")
+    option_keys: dict[str, str] = Field(
+        default_factory=dict, description="digests of options that are label spaces; filled in when they are read"
+    )
     model: str = Field("auto", description="a model's name, or auto")
     model_options: dict[str, Any] = Field(default_factory=dict, description="options of the model")
     backbone: str | None = Field(None, description="frozen network whose features are trained on")
@@ -98,8 +101,10 @@ class Config(BaseModel):
         """Return a digest of everything but the seed and where data, space and teacher lie: contents have digests."""
         places = {"data", "teacher"} if self.data_key else set()
         places |= {"space"} if self.space_key else set()
+        places |= set() if self.option_keys else {"option_keys"}  # most runs have none: their keys stay what they were
         content = self.model_dump(mode="json", exclude={"seed", *places})
         content["data_options"] = {k: v for k, v in content["data_options"].items() if k != "data_dir"}
+        content["method_options"] = {k: v for k, v in content["method_options"].items() if k not in self.option_keys}
         text = json.dumps({"format": FORMAT, "torch": torch.__version__, **content}, sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
@@ -139,7 +144,9 @@ def _plain(name: str, value: Any) -> Any:
         return str(value)
     if value is None or isinstance(value, str | int | float | bool):
         return value
-    raise _checks.fail_type("train", name, "plain data: numbers, text, lists or dicts", type(value).__name__)
+    remedy = "Save it and give the path of its file." if hasattr(value, "save") else ""
+    expected = "plain data: numbers, text, lists or dicts"
+    raise _checks.fail_type("train", name, expected, type(value).__name__, remedy)
 
 
 def _lowered(message: str) -> str:

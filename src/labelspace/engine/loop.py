@@ -74,7 +74,7 @@ class Loop:
         self.test = Feed(job.dataset.test, job.dataset, job.config) if "test-curve" in job.config.record else None
         self.y = training_labels(job)
         self.augment = Augment.parse(self.config.augment, job.dataset.kind)
-        self.learner = make_learner(job.config, Outline.of(job.dataset), job.space)
+        self.learner = make_learner(job.config, Outline.of(job.dataset), job.space, job.options)
         if "teacher" in self.learner.criterion.needs and teacher is None:
             remedy = "Train a teacher first and pass its run folder."
             raise _checks.fail("train", "teacher", f"given for {job.config.method}", None, remedy)

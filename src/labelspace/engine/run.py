@@ -1,6 +1,6 @@
 """train() and the Run it gives back."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from labelspace import _checks, _distributed
+from labelspace.criteria.registry import space_options
 from labelspace.data.dataset import Dataset
 from labelspace.engine import evaluate, predict
 from labelspace.engine.build import Job, Outline, make_learner, prepare
@@ -37,6 +38,7 @@ class Run:
         space: the label space it used or learned.
         weights: of model and criterion.
         preprocessing: what a batch goes through, and the names and shapes needed to build the model again.
+        option_spaces: the label spaces among the method's options, such as a pre-trained embedding.
         folder: where it is on disk, if anywhere.
         times: ``train_seconds`` (its steps) and ``evaluation_seconds`` (what followed, but for the test curve) of each
             epoch, where ``record`` asked for the test curve; not part of what two equal runs have in common.
@@ -49,6 +51,7 @@ class Run:
     space: LabelSpace
     weights: dict[str, Tensor]
     preprocessing: dict[str, Any]
+    option_spaces: Mapping[str, LabelSpace] = field(default_factory=dict)
     folder: Path | None = None
     times: list[dict[str, Any]] = field(default_factory=list)
 
@@ -62,14 +65,16 @@ class Run:
     def load(cls, folder: str | Path) -> "Run":
         """Read a finished run; nothing in the folder is executed."""
         stored = RunFolder(folder)
+        config = make_config(**stored.config())
         return cls(
-            config=make_config(**stored.config()),
+            config=config,
             result=stored.result(),
             epochs=stored.epochs(),
             scores=stored.scores(),
             space=stored.label_space(),
             weights=stored.weights(),
             preprocessing=stored.preprocessing(),
+            option_spaces={name: stored.option_space(name) for name in config.option_keys},
             folder=Path(folder),
             times=stored.times(),
         )
@@ -90,9 +95,8 @@ class Run:
 
     def learner(self) -> Learner:
         """Build the trained model and criterion again."""
-        learner = make_learner(
-            self.config, Outline.stored(self.preprocessing), self.space if self.config.space_key else None
-        )
+        space = self.space if self.config.space_key else None
+        learner = make_learner(self.config, Outline.stored(self.preprocessing), space, self.option_spaces)
         try:
             learner.load_state_dict(self.weights)
         except RuntimeError as error:  # names or shapes of the tensors differ
@@ -165,7 +169,8 @@ def train(
         checkpoint_seconds: how often to write a checkpoint.
         report: called with an event's name and its numbers.
         options: the fields of ``Config``: method, model, epochs, seed, learning_rate, …; and of
-            ``labelspace.data.load``: ``classes=["cat", "dog"]``, ``validation="first 5000"``.
+            ``labelspace.data.load``: ``classes=["cat", "dog"]``, ``validation="first 5000"``. Among ``method_options``
+            a label space (``pretrained`` of labelemb) is one, or anything that ``space`` may be.
 
     Example:
         >>> run = train("digits", method="uniform", model="linear", epochs=2, limit=100)
@@ -179,13 +184,22 @@ def train(
     if smoothing is not None:
         given["method_options"] = {**given.get("method_options", {}), "smoothing": smoothing}
     given["data_options"] = data_options("train", given)
+    given["method_options"], spaces = _taken_out(given.get("method", "onehot"), given.get("method_options", {}))
     dataset = None if isinstance(data, str | Path) else as_dataset(data, given["data_options"])
     name = str(data) if dataset is None else str(dataset.source.get("path", "given in Python"))
     named_space = str(space) if isinstance(space, str | Path) else None
     config = make_config(**given, data=name, space=named_space, world=_distributed.world_size())
     with own_threads_and_draws(config):
-        job = prepare(config, dataset, space if isinstance(space, LabelSpace) else None)
+        job = prepare(config, dataset, space if isinstance(space, LabelSpace) else None, spaces)
         return train_job(job, out, checkpoint_seconds=checkpoint_seconds, report=report)
+
+
+def _taken_out(method: Any, options: Any) -> tuple[Any, dict[str, LabelSpace]]:
+    """Return the options as a configuration can hold them, and those that are label spaces."""
+    if not isinstance(options, dict) or not any(isinstance(value, LabelSpace) for value in options.values()):
+        return options, {}
+    spaces = {name: options[name] for name in space_options(method) if isinstance(options.get(name), LabelSpace)}
+    return {**options, **dict.fromkeys(spaces, "given in Python")}, spaces
 
 
 @contextmanager
@@ -219,7 +233,7 @@ def _trained(job: Job, out: str | Path | None, seconds: float, report: Report | 
         loop = Loop(job, None, report=report, teacher=teacher)
         return _finished(job, loop, loop.run(), None)
     folder = RunFolder(Path(out) / job.config.run_name())
-    make_learner(job.config, Outline.of(job.dataset), job.space)  # what cannot be built leaves no folder
+    make_learner(job.config, Outline.of(job.dataset), job.space, job.options)  # what cannot be built leaves no folder
     first, alone = _distributed.rank() == 0, _distributed.world_size() == 1
     if alone and folder.finished:  # read without a lock, also where nothing can be written
         return _resumed(job, folder, seconds, report, teacher)
@@ -261,6 +275,7 @@ def keep(run: Run, folder: RunFolder) -> None:
         scores=run.scores,
         space=run.space,
         preprocessing=run.preprocessing,
+        option_spaces=run.option_spaces,
         result=run.result,
         times=run.times,
     )
@@ -287,6 +302,7 @@ def _finished(job: Job, loop: Loop, learner: nn.Module, folder: Path | None) -> 
         space=learner.criterion.label_space(),
         weights={name: value.detach().clone().contiguous() for name, value in learner.state_dict().items()},
         preprocessing=preprocessing_of(job.dataset),
+        option_spaces=job.options,
         folder=folder,
     )
 

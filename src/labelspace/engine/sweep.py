@@ -152,7 +152,7 @@ def _done(folder: str, checkpoint_seconds: float, task: Task) -> list[tuple[str,
         train_job(first, folder, checkpoint_seconds=checkpoint_seconds, report=progress, index=False)
         return [(first.config.run_name(), None)]
     filled = first.config.model_dump(
-        include={"data_key", "data_options", "space_key", "limit", "model", "augment", "label_noise"}
+        include={"data_key", "data_options", "space_key", "option_keys", "limit", "model", "augment", "label_noise"}
     )
     jobs = [first._replace(config=config.model_copy(update=filled)) for config in task.configs]
     outcomes = zip(jobs, train_together(jobs, folder), strict=True)

@@ -13,7 +13,7 @@ from labelspace.decision import Decision
 from labelspace.engine.card import card
 from labelspace.engine.predictions import FILE, check_names
 from labelspace.engine.run import Run, keep
-from labelspace.records import FILES, TIMES, RunFolder
+from labelspace.records import FILES, TIMES, RunFolder, option_file
 
 ABANDONED = 3600  # seconds
 COPIED = ("config.json", "environment.json", *FILES, "result.json")
@@ -62,7 +62,7 @@ def _copy(run: Run, building: Path) -> None:
         keep(run, stored)
         return
     building.mkdir()
-    for name in COPIED:
+    for name in (*COPIED, *map(option_file, run.option_spaces)):
         shutil.copyfile(run.folder / name, building / name)
     if (run.folder / TIMES).is_file():
         shutil.copyfile(run.folder / TIMES, building / TIMES)

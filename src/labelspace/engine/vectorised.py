@@ -155,7 +155,8 @@ def train_together(jobs: Sequence[Job], out: str | Path | None = None) -> list[O
 
 def _started(job: Job, folder: RunFolder | None, locks: ExitStack) -> Member | Run:
     """Return a member at its start, or its run if that is finished."""
-    learner = make_learner(job.config, Outline.of(job.dataset), job.space)  # what cannot be built leaves no folder
+    # what cannot be built leaves no folder
+    learner = make_learner(job.config, Outline.of(job.dataset), job.space, job.options)
     if folder is None:
         return Member(job, learner, None)
     if folder.finished:  # the record of a finished run says what it was made with
@@ -206,6 +207,7 @@ def _run(
         space=member.learner.criterion.label_space(),
         weights={name: value.detach().clone() for name, value in member.learner.state_dict().items()},
         preprocessing=preprocessing_of(dataset),
+        option_spaces=member.job.options,
         folder=None if member.folder is None else member.folder.path,
     )
 
@@ -226,7 +228,8 @@ def _shared(config: Config) -> str:
     }
     common = config.model_dump(mode="json", exclude={"seed", "method_options", "path"})
     # discriminants of noisy labels depend on the noise, and that on the seed
-    seed = config.seed if config.space == "lda" and config.label_noise is not None else None
+    learnt = "lda" in (config.space, *config.method_options.values())
+    seed = config.seed if learnt and config.label_noise is not None else None
     return json.dumps([common, fixed, seed], sort_keys=True, default=repr)
 
 

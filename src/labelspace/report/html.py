@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from labelspace import _checks, _files
+from labelspace.compressed import fits
 from labelspace.report import columns, document, words
 from labelspace.report.confusions import confusions, strengths
 from labelspace.report.curves import learning_curves
@@ -60,7 +61,9 @@ comparison.json. The same compare command finishes it.
 def figures(material: Material, room: Room) -> dict[str, Any]:
     """Return what the folded figures are drawn from, the most telling first: the last may not fit."""
     found = {row.label: part for row in material.rows if (part := measured(material, row)) is not None}
-    spaces = distinct_spaces(material)
+    drawn = fits(len(material.names))  # else no figure of classes by classes
+    room.refused += 0 if drawn else 2
+    spaces = distinct_spaces(material) if drawn else []
     return {
         "curves": learning_curves(material),
         "spaces": space_pictures(spaces, room),
@@ -78,8 +81,8 @@ def figures(material: Material, room: Room) -> dict[str, Any]:
         }
         if found
         else None,
-        "confusions": confusions(material, found, room),
-        "distances": distances(material, room),
+        "confusions": confusions(material, found, room) if drawn else None,
+        "distances": distances(material, room) if drawn else [],
     }
 
 

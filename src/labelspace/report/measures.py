@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from labelspace import decide, metrics
+from labelspace.compressed import fits
 from labelspace.decision import Decision
 from labelspace.report.packing import numbers
 from labelspace.report.reading import Material, Row, StoredRun, mean
@@ -73,7 +74,9 @@ def _one(decision: Decision, scores: Tensor, y: Tensor) -> tuple[Tensor, Tensor,
     # how surely: the expected cost of what is decided, which without prices is the chance of being wrong
     confidence = sure if decision.rule == "argmax" else -(probabilities * prices.T[called]).sum(dim=1)
     curve = metrics.risk_coverage_curve(confidence, prices[y, called])
-    counts = metrics.confusion(called, y, len(decision.names)).double()
+    classes = len(decision.names)
+    # more classes are not drawn as a matrix either
+    counts = metrics.confusion(called, y, classes).double() if fits(classes) else torch.zeros(0, 0)
     return counts, _bins(probabilities, y), _thinned(curve.coverage, curve.risk)
 
 

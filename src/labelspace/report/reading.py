@@ -215,7 +215,7 @@ def _plain_row(label: str, role: str, group: list[RunFolder]) -> Row:
 def _labels(configs: list[dict[str, Any]]) -> list[str]:
     """Return a label for each configuration: its method, and as much of what differs as tells them apart."""
     flat = [{**config, **config.get("method_options", {})} for config in configs]
-    skipped = {"seed", "method_options", "data", "data_key", "space_key", "teacher_key", "method"}
+    skipped = {"seed", "method_options", "data", "data_key", "space_key", "option_keys", "teacher_key", "method"}
     keys = sorted(set().union(*flat) - skipped)
     differing = [key for key in keys if len({repr(config.get(key)) for config in flat}) > 1]
     labels = []

@@ -21,6 +21,7 @@ from labelspace.space import LabelSpace
 NAMES = ("ordinal", "uniform", "wordnet", "text", "lda")
 BUILDERS = {"ordinal": by_value, "uniform": uniform, "wordnet": wordnet, "text": text}
 MOST_SHOWN = 12
+RUN_LABELS = "label_space.safetensors"  # what a finished run leaves in its folder
 
 
 def named(
@@ -37,7 +38,8 @@ def named(
             by value (an order is never guessed from the alphabet); ``uniform``, ``wordnet``, ``text``, ``lda``; the
             path of a taxonomy, in any form that ``taxonomy`` reads, which gives mass to all classes; groups, which
             keep it inside: the path of a file of lines ``pets: cat, dog``, or ``groups:`` and what ``grouping``
-            reads; or the path of a label file (.safetensors). A label space does as well.
+            reads; the path of a label file (.safetensors), or the folder of a run, whose labels are then meant. A
+            label space does as well.
         names: the classes of the data; an order, a taxonomy, groups and a label file bring their own where they are
             left out.
         x: training samples, for ``lda``.
@@ -60,6 +62,7 @@ def named(
     if title.startswith(PREFIX):
         return _cut(lambda classes: _aligned(grouping(title.removeprefix(PREFIX), classes), classes), names, among)
     path = Path(title).expanduser()
+    path = path / RUN_LABELS if is_there(path / RUN_LABELS) else path
     if path.suffix == ".safetensors":
         return _aligned(LabelSpace.load(path), names)
     if "<" in title and not is_there(path):
@@ -161,7 +164,8 @@ def _aligned(space: LabelSpace, names: Sequence[str] | None) -> LabelSpace:
     """Return a space with the classes of the data, in their order; other classes that it has are left out."""
     if names is None or tuple(names) == space.names:
         return space
-    absent = [name for name in names if name not in set(space.names)]
+    known = set(space.names)
+    absent = [name for name in names if name not in known]
     if absent:
         hint = suggestion(absent[0], space.names)
         more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""

@@ -1,11 +1,13 @@
 """Classes about which nothing is known: every other class is equally near."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 
 from labelspace import _checks
-from labelspace.space import LabelSpace, kept_mass
+from labelspace.compressed import TopRows, fits
+from labelspace.space import LabelSpace
 
 
 def uniform(classes: int | Sequence[str]) -> LabelSpace:
@@ -21,6 +23,25 @@ def uniform(classes: int | Sequence[str]) -> LabelSpace:
                 [0.5000, 0.0000, 0.5000],
                 [0.5000, 0.5000, 0.0000]])
     """
-    names = _checks.class_names("uniform", classes)
-    weights = torch.ones(len(names), len(names), dtype=torch.float64).fill_diagonal_(0)
-    return LabelSpace(names, kept_mass(weights), "relations", {"builder": "uniform"})
+    return even(_checks.class_names("uniform", classes), {"builder": "uniform"})
+
+
+def even(names: Sequence[str], source: Mapping[str, Any], own: float = 0.0) -> LabelSpace:
+    """Return relations that keep ``own`` on each class and spread the rest evenly; compressed for many classes.
+
+    Args:
+        names: of the classes.
+        source: where the space comes from.
+        own: the entry of a class for itself; 1 where there is no other class.
+
+    Example:
+        >>> even(["a", "b", "c"], {"builder": "mine"}, own=0.5).matrix[0]
+        tensor([0.5000, 0.2500, 0.2500])
+    """
+    count = len(names)
+    own = own if count > 1 else 1.0
+    if fits(count):
+        matrix = torch.full((count, count), (1 - own) / max(count - 1, 1), dtype=torch.float64).fill_diagonal_(own)
+        return LabelSpace(names, matrix, "relations", source)
+    rule = TopRows(torch.arange(count)[:, None], torch.full((count, 1), own), torch.full((count,), 1 - own))
+    return LabelSpace(names, rule, "relations", source)

@@ -1,0 +1,29 @@
+"""Relations of so many classes that no matrix of them is built: rules that give any rows when they are asked for.
+
+A rule stands in the place of the matrix of a ``LabelSpace``. It knows its rows, its part for some of the classes, and
+the tensors it consists of, which are what a label file holds. A further form is one file and its name below.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+
+from labelspace import _checks
+from labelspace.compressed.cosine_rows import CosineRows
+from labelspace.compressed.low_rank import LowRank
+from labelspace.compressed.rows import LIMIT, Rows, chunks, fits
+from labelspace.compressed.top_rows import TopRows
+
+__all__ = ["LIMIT", "CosineRows", "LowRank", "Rows", "TopRows", "chunks", "fits", "from_file"]
+
+FORMS: dict[str, type[Rows]] = {kind.form: kind for kind in (LowRank, TopRows, CosineRows)}
+
+
+def from_file(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Rows:
+    """Return the rule that a label file describes; nothing but the parts of its form is taken."""
+    form = _checks.choice("LabelSpace", "form", header["form"], FORMS)
+    try:
+        return FORMS[form](**tensors, **header["facts"])
+    except (TypeError, RuntimeError) as error:  # a part too many or too few, or of a type without these operations
+        raise _checks.fail("LabelSpace", "form", f"{form!r} with its parts", str(error)) from error
