@@ -2,9 +2,9 @@
 
 A run's folder holds ``config.json``, ``environment.json``, ``checkpoint.pt`` while it runs, and when it is finished
 ``epochs.jsonl``, ``model.safetensors``, ``label_space.safetensors``, ``scores.safetensors``, ``preprocessing.json``,
-``option-NAME.safetensors`` for an option of the method that is a label space, and, written last, ``result.json``. All of
-these but ``environment.json`` are bit-identical for equal runs; how long the epochs took, where it was asked for, is in a
-file of its own, ``times.jsonl``.
+``option-NAME.safetensors`` for an option of the method that is a label space, and, written last, ``result.json``. All
+of these but ``environment.json`` are bit-identical for equal runs; how long the epochs took, where it was asked for, is
+in a file of its own, ``times.jsonl``.
 """
 
 import errno

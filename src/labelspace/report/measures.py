@@ -70,10 +70,12 @@ def measured(material: Material, row: Row) -> Measured | None:
 def _one(decision: Decision, scores: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     probabilities = decision.probabilities(scores)
     called, sure, _ = decision.decide(scores)
-    prices = decision.prices.to(probabilities.dtype)
     # how surely: the expected cost of what is decided, which without prices is the chance of being wrong
-    confidence = sure if decision.rule == "argmax" else -(probabilities * prices.T[called]).sum(dim=1)
-    curve = metrics.risk_coverage_curve(confidence, prices[y, called])
+    confidence, risk = sure, (called != y).to(probabilities.dtype)
+    if decision.rule != "argmax":
+        prices = decision.prices.to(probabilities.dtype)
+        confidence, risk = -(probabilities * prices.T[called]).sum(dim=1), prices[y, called]
+    curve = metrics.risk_coverage_curve(confidence, risk)
     classes = len(decision.names)
     # more classes are not drawn as a matrix either
     counts = metrics.confusion(called, y, classes).double() if fits(classes) else torch.zeros(0, 0)
