@@ -99,7 +99,9 @@ def test_an_order_is_never_guessed_from_the_alphabet(tmp_path: Path) -> None:
     [("ordinal", ["1", "2", "10"]), ("1<2<10", ["1", "2", "10"]), ("2<10<1", ["2", "10", "1"])],
 )
 @pytest.mark.parametrize("method", [["semantic"], ["mixed"], ["lls", "--option", "top=1"]])
-def test_the_order_told_is_the_order_trained_on(space: str, order: list[str], method: list[str], tmp_path: Path) -> None:
+def test_the_order_told_is_the_order_trained_on(
+    space: str, order: list[str], method: list[str], tmp_path: Path
+) -> None:
     """The classes of the data come as 10, 2, 1: neither the order of their values nor one that anybody gave."""
     chance = np.random.default_rng(0)
     y = np.arange(90) % 3
