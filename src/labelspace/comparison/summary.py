@@ -17,7 +17,7 @@ from labelspace.data.dataset import Dataset
 from labelspace.engine.config import Config, make_config
 
 LISTED = 30
-SAID_ELSEWHERE = ("data", "data_options", "limit", "model", "backbone", "epochs")
+SAID_ELSEWHERE = ("data", "data_options", "limit", "model", "backbone", "epochs", "label_noise")
 TITLES = {"kappa": "κ² ↑", "balanced_accuracy": "balanced ↑", "group_accuracy": "right group ↑"}
 
 
@@ -46,8 +46,8 @@ def training_words(config: Config) -> str:
     """Return how every model was trained, in one line: what is usual briefly, whatever else was set by name.
 
     Example:
-        >>> training_words(Config(schedule="step", milestones=(40, 80), label_noise="pairwise:0.2"))
-        'adam, learning rate 0.001, step schedule, batches of 128, milestones [40, 80], label noise "pairwise:0.2"'
+        >>> training_words(Config(schedule="step", milestones=(40, 80), precision="float64"))
+        'adam, learning rate 0.001, step schedule, batches of 128, milestones [40, 80], precision "float64"'
     """
     parts = [
         config.optimiser,

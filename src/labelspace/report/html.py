@@ -139,6 +139,7 @@ def _caveats(material: Material) -> list[tuple[str, str]]:
         part: data["counts"][part] for part in ("train", "validation", "test") if data.get("counts", {}).get(part)
     }
     seeds = len(facts["seeds"])
+    which = "" if facts["seeds"] == list(range(seeds)) else f" ({', '.join(map(str, facts['seeds']))})"
     frozen = f" on frozen features of {facts['backbone']}" if facts.get("backbone") else ""
     epochs = f", {facts['epochs']} epochs" if facts.get("epochs") else ""
     # scores that came from elsewhere have no model, and may be of a single one
@@ -151,7 +152,7 @@ def _caveats(material: Material) -> list[tuple[str, str]]:
         ("Samples", samples),
         ("Label noise", f"{noise}, in training labels only" if noise else ""),
         ("Training", facts.get("training") or ""),
-        ("Seeds", f"{seeds} ({', '.join(map(str, facts['seeds']))}){few}" if seeds else ""),
+        ("Seeds", f"{seeds}{which}{few}" if seeds else ""),
         ("Cost", facts["cost"]["words"] + (f": {example}" if example else "")),
         ("Label space", (facts.get("space") or {}).get("words", "")),
         *((f"Options of {row.label}", options) for row in material.rows if (options := _options(row))),
