@@ -183,6 +183,7 @@ class LabelSpace:
         """Read a file written by ``save``; nothing in it is ever executed."""
         tensors, header = _labelfile.read(Path(path))
         try:
+            _labelfile.check_source(header)
             return cls(
                 tuple(header["names"]),
                 tensors["matrix"],

@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from labelspace import data
-from labelspace.data import cifar, files
+from labelspace.data import cifar, files, table_stream
 
 MEGABYTE = 1 << 20
 
@@ -93,6 +93,23 @@ def test_a_table_is_read_as_it_unpacks(tmp_path, small_bounds):
     peak, message = peak_of(lambda: data.load(path))
     assert f"at most {200 * path.stat().st_size:,} bytes" in message
     assert peak < 10 * MEGABYTE
+
+
+def test_rows_to_predict_have_the_same_bound_and_the_same_words(tmp_path, small_bounds):
+    path = packed(tmp_path / "t.csv.gz", b"a,label\n" + b"1,x\n" * (1 << 20))
+    trained = peak_of(lambda: data.load(path))[1]
+    peak, predicted = peak_of(lambda: sum(len(piece["a"]) for piece in table_stream.pieces(path, 1000)))
+    assert predicted == trained.replace("`name_or_path` of data.load", "`x` of Run")
+    assert peak < 10 * MEGABYTE
+    harmless = packed(tmp_path / "u.csv.gz", b"a,label\n" + b"1,x\n" * 1000)
+    assert sum(len(piece["a"]) for piece in table_stream.pieces(harmless, 300)) == 1000
+
+
+def test_a_line_without_an_end_is_refused_in_rows_to_predict(tmp_path, monkeypatch):
+    monkeypatch.setattr("labelspace.data.table_stream.LONGEST_CELL", 1000)
+    (tmp_path / "t.csv").write_text("a,label\n" + "x" * 5000 + ",1\n")
+    with pytest.raises(ValueError, match="a line of more than 1,000 characters"):
+        list(table_stream.pieces(tmp_path / "t.csv", 10))
 
 
 def test_a_line_without_an_end_is_refused(tmp_path, monkeypatch):

@@ -174,7 +174,7 @@ def level_accuracy(predictions: Numbers, y: Numbers, tree_space: LabelSpace, *, 
 def _levels(space: Any) -> Tensor:
     """Return the number of each class's ancestor at each level, coarsest first."""
     parents = space.source.get("parents") if isinstance(space, LabelSpace) else None
-    if not isinstance(parents, Mapping):
+    if not isinstance(parents, Mapping) or not all(isinstance(parent, str) for parent in parents.values()):
         raise _checks.fail("level_accuracy", "tree_space", "a space built by labelspace.tree", repr(space))
     _checks.known_names("level_accuracy", "tree_space", space.names, list(parents))
     paths = [_path(parents, name) for name in space.names]
