@@ -53,15 +53,19 @@ def number(
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, Real):
         raise fail_type(owner, argument, interval, repr(value))
-    try:
-        checked = float(value)
-    except OverflowError:  # a whole number beyond all floats
-        checked = math.inf if int(value) > 0 else -math.inf
+    checked = _as_float(value)
     inside_low = checked > low if open_low else checked >= low
     inside_high = checked < high if open_high else checked <= high
     if not (inside_low and inside_high) or not math.isfinite(checked):
         raise fail(owner, argument, interval, f"{checked:g}")
     return checked
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond all floats
+        return math.inf if value > 0 else -math.inf
 
 
 def whole(owner: str, argument: str, value: Any, *, low: int = 0) -> int:

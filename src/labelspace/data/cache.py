@@ -28,8 +28,8 @@ VERSION = 1
 PROBES = 256
 WHOLE = 2**28  # bytes
 STALE_SECONDS = 3600.0
-# what is written here; a type made of addresses, read from a file, would be followed to anywhere
-DTYPES = ("uint8", "int32")
+# what is written here (pictures, token ids, features); addresses that a file holds would be followed to anywhere
+DTYPES = ("uint8", "int32", "float32")
 # what a damaged entry may raise
 DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 
