@@ -4,7 +4,10 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 OUT ?= runs
 
-.PHONY: demo test test-slow check bench clean
+# how many times as many hostile inputs as in the normal tests: 334 are 100,000 label files
+TIMES ?= 334
+
+.PHONY: demo test test-slow fuzz check bench clean
 
 demo: $(VENV)/ready
 	$(BIN)/labelspace compare digits --cost squared --model mlp-32-2 --out $(OUT)
@@ -15,6 +18,10 @@ test: check
 # kills, whole-contract runs and large real data: CI runs these too
 test-slow: $(VENV)/ready
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m slow
+
+# hostile inputs in large numbers; prints how many were tried, refused, accepted and right, wrong, …
+fuzz: $(VENV)/ready
+	LABELSPACE_FUZZ=$(TIMES) $(BIN)/python -m pytest tests/hostile -q
 
 check: $(VENV)/ready
 	$(BIN)/ruff format --check

@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import time
 from pathlib import Path
 
 import pytest
@@ -293,3 +294,25 @@ def test_matrices_are_copies_in_float32() -> None:
     mine.fill_(7)
     torch.testing.assert_close(space.matrix, torch.eye(3))
     assert "relations 3×3" in repr(space)
+
+
+def test_sparse_tensors_do_and_meta_tensors_do_not():
+    prices = torch.tensor([[0.0, 2.0], [1.0, 0.0]])
+    for sparse in (prices.to_sparse(), prices.T.to_sparse().T):
+        torch.testing.assert_close(cost(sparse, ["a", "b"]).matrix, prices)
+        torch.testing.assert_close(LabelSpace(("a", "b"), sparse, "vectors").matrix, prices)
+    with pytest.raises(TypeError, match="`matrix` of cost must be .* Got a tensor on the meta device"):
+        cost(prices.to("meta"))
+
+
+def test_forty_thousand_names_of_which_two_are_equal():
+    names = [str(number) for number in range(40_000)]
+    started = time.monotonic()
+    with pytest.raises(ValueError, match="unique. Got '7' more than once"):
+        LabelSpace((*names, "7"), torch.zeros(1, 1), "cost")
+    assert time.monotonic() - started < 10
+
+
+def test_names_that_no_file_can_hold():
+    with pytest.raises(ValueError, match=r"names of classes that are Unicode text. Got 'caf\\udce9'"):
+        cost(torch.zeros(1, 1), ["caf\udce9"])

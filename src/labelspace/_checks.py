@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+LONGEST_HINT = 200  # characters of a name that is worth a suggestion
+
 
 class LabelFileError(ValueError):
     """A label file that is truncated, of another version, or not a label file at all."""
@@ -51,12 +53,19 @@ def number(
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, Real):
         raise fail_type(owner, argument, interval, repr(value))
-    checked = float(value)
+    checked = _as_float(value)
     inside_low = checked > low if open_low else checked >= low
     inside_high = checked < high if open_high else checked <= high
     if not (inside_low and inside_high) or not math.isfinite(checked):
         raise fail(owner, argument, interval, f"{checked:g}")
     return checked
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond all floats
+        return math.inf if value > 0 else -math.inf
 
 
 def whole(owner: str, argument: str, value: Any, *, low: int = 0) -> int:
@@ -103,7 +112,19 @@ def class_names(owner: str, classes: Any) -> tuple[str, ...]:
     repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
         raise fail(owner, "names", "unique", f"{repeated[0]!r} more than once", "Rename or merge the classes.")
+    writable_names(owner, "names", names)
     return names
+
+
+def writable_names(owner: str, argument: str, names: Iterable[str]) -> None:
+    """Refuse names that are not Unicode text, as those of some old folders: no result could be written with them."""
+    for name in names:
+        try:
+            name.encode()
+        except UnicodeEncodeError as error:
+            shown = name.encode("utf-8", "backslashreplace").decode()
+            remedy = "Rename the class, or the folder that it is called after."
+            raise fail(owner, argument, "names of classes that are Unicode text", f"'{shown}'", remedy) from error
 
 
 def known_names(owner: str, argument: str, wanted: Sequence[str], known: Sequence[str]) -> None:
@@ -111,7 +132,9 @@ def known_names(owner: str, argument: str, wanted: Sequence[str], known: Sequenc
     present = set(known)
     unknown = [name for name in wanted if name not in present]
     if unknown:
-        near = get_close_matches(unknown[0], list(known), n=1)
+        # comparing long texts takes the product of their lengths
+        short = [name for name in known if len(name) <= LONGEST_HINT]
+        near = get_close_matches(unknown[0], short, n=1) if len(unknown[0]) <= LONGEST_HINT else []
         remedy = f"Did you mean {near[0]!r}?" if near else f"The classes are: {_some(known)}."
         raise fail(owner, argument, "names of classes", f"{unknown[0]!r}, which is none", remedy)
 
@@ -124,9 +147,9 @@ def _some(names: Sequence[str], most: int = 8) -> str:
 def matrix(owner: str, argument: str, value: Any, *, rows: int | None = None, square: bool = False) -> Tensor:
     """Return a finite two-dimensional float64 tensor (a copy)."""
     try:
-        tensor = torch.as_tensor(value).detach().to("cpu", torch.float64).clone()
+        tensor = _dense(torch.as_tensor(value).detach()).to("cpu", torch.float64).clone()
     except (TypeError, ValueError, RuntimeError) as error:
-        raise fail_type(owner, argument, "a two-dimensional array of numbers", type(value).__name__) from error
+        raise fail_type(owner, argument, "a two-dimensional array of numbers", _kind(value)) from error
     if tensor.ndim != 2 or tensor.shape[1] == 0:
         raise fail(owner, argument, "a two-dimensional array", f"shape {tuple(tensor.shape)}")
     if rows is not None and tensor.shape[0] != rows:
@@ -141,13 +164,23 @@ def matrix(owner: str, argument: str, value: Any, *, rows: int | None = None, sq
     return tensor
 
 
+def _dense(tensor: Tensor) -> Tensor:
+    if tensor.is_meta:
+        raise ValueError("a tensor without content")
+    return tensor if tensor.layout == torch.strided else tensor.to_dense()
+
+
+def _kind(value: Any) -> str:
+    return "a tensor on the meta device, which holds none" if getattr(value, "is_meta", False) else type(value).__name__
+
+
 def class_vector(owner: str, argument: str, value: Any, classes: int) -> Tensor:
     """Return one finite non-negative number per class, in float32, or float64 where it comes so."""
     try:
-        tensor = torch.as_tensor(value).detach().clone()
+        tensor = _dense(torch.as_tensor(value).detach()).clone()
         tensor = tensor if tensor.dtype == torch.float64 else tensor.to(torch.float32)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise fail_type(owner, argument, "one number per class", type(value).__name__) from error
+        raise fail_type(owner, argument, "one number per class", _kind(value)) from error
     if tensor.shape != (classes,):
         raise fail(owner, argument, f"of shape ({classes},), one number per class", f"shape {tuple(tensor.shape)}")
     if not bool(torch.isfinite(tensor).all()) or bool((tensor < 0).any()):

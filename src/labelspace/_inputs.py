@@ -136,6 +136,10 @@ def class_indices(
     if indices.ndim != 1 or len(indices) == 0 or (samples is not None and len(indices) != samples):
         expected = "of shape (N,), N ≥ 1" if samples is None else f"of shape ({samples},), one per sample"
         raise _checks.fail(owner, argument, expected, f"shape {tuple(indices.shape)}")
+    if indices.dtype == torch.uint64 and bool((indices.view(torch.int64) < 0).any()):
+        # as int64 they would be negative, and -1 may mean something
+        large = int(indices.numpy().max())
+        raise _checks.fail(owner, argument, "class indices (whole numbers)", f"{large} of dtype uint64", NUMBERING)
     indices = indices.to(torch.int64)
     outside = (indices < lowest) | (indices >= (torch.iinfo(torch.int64).max if classes is None else classes))
     if bool(outside.any()):

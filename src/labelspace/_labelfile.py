@@ -15,13 +15,21 @@ from labelspace._files import write_bytes
 VERSION = 1  # of files with a matrix
 COMPRESSED = 2  # of files with the parts of a rule, which releases before it cannot read
 KEY = "labelspace"
+# what a space is made of, and what it may be written in: other tensors in a file stay where they are
+NUMBERS, PLACES = ("F32", "F64", "F16", "BF16"), ("I64", "I32")
+TENSORS = {
+    **dict.fromkeys(("matrix", "left", "right", "values", "rest", "vectors"), NUMBERS),
+    **dict.fromkeys(("hops", "indices"), PLACES),
+}
 
 
 def plain(source: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``source`` as plain JSON data, exactly what a file gives back."""
     try:
-        copy = json.loads(json.dumps(dict(source), allow_nan=False))
-    except (TypeError, ValueError) as error:
+        text = json.dumps(dict(source), allow_nan=False, ensure_ascii=False)
+        text.encode()  # half of a character, as names of some files have, could not be written
+        copy = json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
         remedy = "Use text, numbers, lists and dicts."
         raise fail("LabelSpace", "source", "plain JSON data", f"{error}", remedy) from error
     assert isinstance(copy, dict)
@@ -44,11 +52,41 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
+            present = [name for name in TENSORS if name in file.keys()]  # noqa: SIM118 - not a dict
+            tensors = {name: _tensor(file, name) for name in present}
     except (SafetensorError, OSError, ValueError, KeyError) as error:
         remedy = "It may be truncated or be another kind of file; write it again with LabelSpace.save()."
         raise LabelFileError(f"{path} cannot be read as a label file: {error}. {remedy}") from error
     return tensors, _header(path, metadata)
+
+
+def _tensor(file: Any, name: str) -> Tensor:
+    dtype = file.get_slice(name).get_dtype()
+    if dtype not in TENSORS[name]:
+        raise ValueError(f"{name} is of type {dtype}")
+    tensor: Tensor = file.get_tensor(name)
+    return tensor
+
+
+def check_source(header: Mapping[str, Any]) -> None:
+    """Refuse names, and facts about where a space came from, that are not what a label file holds."""
+    names, source = header["names"], header["source"]
+    if not isinstance(names, list) or not isinstance(source, dict):
+        raise ValueError("its names must be a list and its source an object")
+    parents = source.get("parents")
+    if source.get("builder") != "tree":
+        return
+    if not isinstance(parents, dict) or not all(isinstance(parent, str) for parent in parents.values()):
+        raise ValueError("the parents of its tree must be names")
+    sound = {""}
+    for name in [*names, *parents]:
+        path: set[str] = set()
+        while name not in sound:
+            if name in path or name not in parents:
+                raise ValueError(f"the parents of its tree {'form a circle at' if name in path else 'lack'} {name!r}")
+            path.add(name)
+            name = parents[name]
+        sound |= path
 
 
 def _header(path: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
@@ -59,9 +97,10 @@ def _header(path: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
         header = json.loads(metadata[KEY])
     except (ValueError, RecursionError) as error:
         raise LabelFileError(f"{path} has a header that is not JSON: {error}.") from error
-    if not isinstance(header, dict) or header.get("version") not in (VERSION, COMPRESSED):
-        version = header.get("version") if isinstance(header, dict) else None
+    version = header.get("version") if isinstance(header, dict) else None
+    if type(version) is not int or version not in (VERSION, COMPRESSED):
         remedy = "Read it with the labelspace release that wrote it."
         known = f"versions {VERSION} and {COMPRESSED}"
         raise LabelFileError(f"{path} is of version {version!r}; this labelspace reads {known}. {remedy}")
+    assert isinstance(header, dict)
     return header

@@ -257,6 +257,7 @@ class LabelSpace:
         """Read a file written by ``save``; nothing in it is ever executed."""
         tensors, header = _labelfile.read(Path(path))
         try:
+            _labelfile.check_source(header)
             hops = tensors.pop("hops", None)
             held = compressed.from_file(header, tensors) if "form" in header else tensors["matrix"]
             return cls(tuple(header["names"]), held, header["kind"], header["source"], hops)

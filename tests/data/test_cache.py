@@ -1,12 +1,14 @@
 import json
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 import torch
 
 from labelspace import data
-from labelspace.data import cache
+from labelspace.data import cache, digests
 
 
 def _rows():
@@ -121,3 +123,58 @@ def test_images_of_a_folder_are_mapped_and_can_be_changed_without_harm(pictures,
     assert first.key == second.key
     assert not torch.equal(first.train.x, second.train.x)
     assert len(recwarn) == 0
+
+
+def sign_again(place, change):
+    header = json.loads((place / "entry.json").read_text())
+    header.pop("checksum")
+    header.update(change)
+    (place / "entry.json").write_text(json.dumps({**header, "checksum": digests.of_values(header)}))
+
+
+def test_addresses_in_a_header_that_was_signed_again_are_not_followed(cache_dir):
+    cache.fetch("k", _decode([]))
+    sign_again(cache_dir / "images" / "k", {"dtype": "object", "shape": [3]})
+    # in a process of its own, since following them ends it
+    program = "from labelspace.data import cache; cache.fetch('k', lambda: iter(()))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=200)
+    assert done.returncode == 1, "an error of Python's, no crash: there is nothing to rebuild it from"
+    assert "ValueError" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"dtype": "object", "shape": [3]}, "its type is 'object', which is never written"),
+        ({"dtype": "complex64"}, "its type is 'complex64', which is never written"),
+        ({"dtype": "float32"}, "its size does not match its shape"),
+        ({"dtype": ["O"]}, "never written"),
+        ({"shape": [6, 1, 2, 3]}, "its size does not match its shape"),
+        ({"shape": [12, 1, 2, 1]}, "its shape is not that of its rows"),
+        ({"shape": [6, -1, -2, 2]}, "its shape is not that of its rows"),
+        ({"shape": [6, 1, 2, 2.0]}, "its shape is not that of its rows"),
+        ({"shape": 24}, "damaged"),
+        ({"size": "24"}, "its size does not match its shape"),
+    ],
+)
+def test_a_header_that_was_signed_again(cache_dir, change, said):
+    cache.fetch("k", _decode([]))
+    sign_again(cache_dir / "images" / "k", change)
+    entry = cache.fetch("k", _decode([]))
+    assert entry.notice.startswith("rebuilt, the cached copy was damaged")
+    assert said in entry.notice
+    assert np.array_equal(entry.rows, _rows())
+
+
+def test_fingerprints_of_other_types_are_refused(cache_dir):
+    for name, array in (("kept", np.array([1, 1, 0, 1, 1, 1, 1])), ("digests", np.zeros((6, 1), np.uint64))):
+        cache.fetch("k", _decode([]))
+        np.save(cache_dir / "images" / "k" / f"{name}.npy", array)
+        assert "rebuilt" in cache.fetch("k", _decode([])).notice
+
+
+@pytest.mark.parametrize("content", ["[]", '"text"', "7", "null", "[" * 100_000, "\ud800"])
+def test_a_header_that_is_something_else(cache_dir, content):
+    cache.fetch("k", _decode([]))
+    (cache_dir / "images" / "k" / "entry.json").write_bytes(content.encode("utf-8", "surrogatepass"))
+    assert "rebuilt" in cache.fetch("k", _decode([])).notice

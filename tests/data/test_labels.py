@@ -16,6 +16,8 @@ from labelspace.data import labels
         ([True, False], [1, 0], ("False", "True")),
         (np.array([[5], [4]]), [1, 0], ("4", "5")),
         (["NA", "None"], [0, 1], ("NA", "None")),
+        (np.array([2**64 - 1, 0, 2**63], dtype=np.uint64), [2, 0, 1], ("0", str(2**63), str(2**64 - 1))),
+        (np.array([10**30, 5], dtype=object), [1, 0], ("5", str(10**30))),
     ],
 )
 def test_labels_of_any_spelling(values, codes, names):
@@ -40,6 +42,12 @@ def test_declared_names_fix_the_order():
         ([[1, 0], [0, 1]], None, "argmax"),
         (["hihg"], ["low", "high"], "Did you mean 'high'"),
         ([0, 2], ["low", "high"], "positions 0 to 1"),
+        (np.array([2**64 - 1], dtype=np.uint64), ["low", "high"], f"positions 0 to 1 .* Got labels from {2**64 - 1}"),
+        ([1e30, 2.0], None, r"at most 9,007,199,254,740,992 where they are floats. Got 1e\+30"),
+        (["1e30", "2"], None, r"Got 1e\+30"),
+        (["9" * 5000, "8"], None, "class labels"),
+        ([-1e300, 2.0], None, r"Got -1e\+300"),
+        (np.array([10**400, 1.0], dtype=object), None, "class labels"),
     ],
 )
 def test_bad_labels_are_explained(values, names, message):
@@ -52,3 +60,8 @@ def test_single_and_empty_classes_are_refused():
         labels.check_classes(np.array([0, 0]), ("a",))
     with pytest.raises(ValueError, match="1 without any \\('c'\\)"):
         labels.check_classes(np.array([0, 1]), ("a", "b", "c"))
+
+
+def test_names_that_no_file_can_hold():
+    with pytest.raises(ValueError, match=r"names of classes that are Unicode text. Got 'caf\\udce9'"):
+        labels.check_classes(np.array([0, 1]), ("a", "caf\udce9"))

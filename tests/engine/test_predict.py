@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from labelspace import data
+from labelspace.engine.inputs import Inputs
 from labelspace.engine.run import Run, train
 
 HEADER = ["id", "size", "colour", "weight", "label"]
@@ -297,3 +298,24 @@ def test_parquet_without_its_package_names_the_extra(
     (tmp_path / "t.parquet").write_bytes(b"PAR1")
     with pytest.raises(ImportError, match=r"labelspace\[parquet\]"):
         table[1].predict(tmp_path / "t.parquet")
+
+
+def test_tensors_without_numbers_in_them_are_refused(table: tuple[Path, Run]) -> None:
+    run = table[1]
+    x = torch.zeros(3, *run.preprocessing["input_shape"])
+    assert len(run.predict(x)) == 3
+    with pytest.raises(ValueError, match=r"a dense tensor.* Got torch.sparse_coo. Give its .to_dense\(\)"):
+        run.predict(x.to_sparse())
+    with pytest.raises(ValueError, match="a dense tensor.* Got a tensor on the meta device"):
+        run.predict(x.to("meta"))
+
+
+def test_only_the_arrays_that_are_asked_for_are_read(tmp_path: Path) -> None:
+    x = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
+    run = train((x, np.arange(40) % 2), model="linear", epochs=1, out=tmp_path / "runs")
+    np.savez(tmp_path / "new.npz", x=x, who=np.arange(40), junk=np.array([{}, None], dtype=object))
+    assert len(run.predict(tmp_path / "new.npz")) == 40
+    pieces = Inputs(run.preprocessing).pieces(tmp_path / "new.npz", 16, ["who"])
+    assert [value for piece in pieces for value in piece.kept["who"]] == list(range(40))
+    with pytest.raises(ValueError, match="an NPZ file of plain arrays. Got new.npz: an array of Python objects"):
+        list(Inputs(run.preprocessing).pieces(tmp_path / "new.npz", 16, ["junk"]))

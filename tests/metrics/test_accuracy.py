@@ -189,3 +189,11 @@ def test_level_accuracy_needs_a_tree():
         ValueError, match="`tree_space` of level_accuracy must be of 3 classes, the columns of the scores"
     ):
         level_accuracy(torch.randn(2, 3), [0, 1], tree({"top": ["a", "b"]}))
+
+
+def test_labels_that_int64_would_turn_negative():
+    large = torch.tensor([0, -1]).view(torch.uint64)
+    for y in (large, large.numpy()):
+        with pytest.raises(ValueError, match=rf"class indices \(whole numbers\). Got {2**64 - 1} of dtype uint64"):
+            accuracy([0, 1], y)
+    assert accuracy([0, 1], torch.tensor([0, 1]).to(torch.uint64)) == 1

@@ -15,6 +15,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
 errors = Console(stderr=True, highlight=False)
 
+NO_MEMORY = (
+    "this takes more memory than there is. Give fewer samples (--limit), smaller pictures (--resize), fewer columns "
+    "(--ignore) or smaller batches (--batch-size), or use a machine with more memory."
+)
+
 Command = TypeVar("Command", bound=Callable[..., None])
 
 
@@ -31,8 +36,9 @@ def bad_input_exits(command: Command) -> Command:
         except (ValueError, TypeError, FileNotFoundError, PermissionError, IsADirectoryError, ImportError) as error:
             errors.print(f"labelspace: {error}", style="red", markup=False, soft_wrap=True)
             raise typer.Exit(2) from error
-        except (RuntimeError, OSError) as error:
-            errors.print(f"labelspace: {error}", style="red", markup=False, soft_wrap=True)
+        except (MemoryError, RuntimeError, OSError) as error:
+            said = NO_MEMORY if _is_of_memory(error) else error
+            errors.print(f"labelspace: {said}", style="red", markup=False, soft_wrap=True)
             raise typer.Exit(1) from error
         except KeyboardInterrupt as error:
             again = " without --fresh" if "--fresh" in sys.argv else ""
@@ -40,6 +46,12 @@ def bad_input_exits(command: Command) -> Command:
             raise typer.Exit(130) from error
 
     return wrapped  # type: ignore[return-value]
+
+
+def _is_of_memory(error: BaseException) -> bool:
+    """Return whether something did not fit into memory, which torch says in an error of its own."""
+    text = str(error)
+    return isinstance(error, MemoryError) or "out of memory" in text or "allocate memory" in text
 
 
 def _note(message: Warning | str, *place: Any) -> None:

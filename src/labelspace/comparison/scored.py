@@ -18,12 +18,16 @@ from labelspace.comparison.result import Comparison
 from labelspace.comparison.rows import Row, against_reference, make_row
 from labelspace.comparison.summary import costliest, extra_columns
 from labelspace.comparison.verdict import judge_decisions, judge_rows
+from labelspace.data.npy import Stored
 from labelspace.metrics.crossed import units_of
 from labelspace.sources.named import named
 from labelspace.sources.prices import implied, prices
 from labelspace.space import LabelSpace
 
 MARGIN, LEVEL = 0.05, 0.95
+# what is read of an NPZ file; other arrays in it stay where they are
+PLAIN = ("scores", "y", "groups")
+MEMBERS = ("names", *PLAIN, *(f"{part}_{name}" for part in ("validation", "test") for name in PLAIN))
 
 
 class Model(NamedTuple):
@@ -187,12 +191,8 @@ def _arrays(part: Any) -> dict[str, Any]:
         return {"scores": part[0], "y": part[1]}
     if not Path(part).is_file():
         raise _checks.fail("compare", "scores", "the path of an NPZ file", f"{str(part)!r}, which is not there")
-    try:
-        with open(part, "rb") as stream, np.lib.npyio.NpzFile(stream, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except Exception as error:  # what is broken inside, zipfile, zlib and numpy each say in their own way
-        remedy = "Write one with numpy.savez(path, scores=scores, y=y)."
-        raise _checks.fail("compare", "scores", "an NPZ file of plain arrays", f"{part} ({error})", remedy) from error
+    stored = Stored(Path(part), "compare", "scores")
+    return {name: stored[name] for name in MEMBERS if name in stored}
 
 
 def _renamed(table: dict[str, Any], part: str, path: Any) -> dict[str, Any]:

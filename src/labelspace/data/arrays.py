@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from labelspace import _checks
+from labelspace import _checks, _inputs
 from labelspace.data import digests, labels
 from labelspace.data.dataset import Kind
 from labelspace.data.found import Found, ranges, rows_of
+from labelspace.data.npy import Stored
 
 OWNER = "data.load"
 # how the parts may be called, after x_, y_ and groups_
@@ -42,7 +44,7 @@ def read(
         groups: a group per sample, for a pair; in a file it is an array ``groups`` (or ``groups_train`` …).
     """
     title = "arrays" if isinstance(source, tuple) else Path(source).name
-    stored = _pair(source, groups) if isinstance(source, tuple) else _stored(Path(source))
+    stored = _pair(source, groups) if isinstance(source, tuple) else Stored(Path(source))
     if names is None and "names" in stored:
         names = [str(name) for name in stored["names"].tolist()]
     x_parts, y_parts, group_parts = (_parts(stored, spellings) for spellings in (FEATURES, LABELS, ("groups",)))
@@ -62,26 +64,20 @@ def read(
 def _pair(source: tuple[Any, ...], groups: Any) -> dict[str, NDArray[Any]]:
     if len(source) != 2:
         raise _checks.fail(OWNER, "name_or_path", "a pair (x, y)", f"{len(source)} things")
-    x, y = (_as_array(value) for value in source)
-    return {"x": x, "y": y} | ({} if groups is None else {"groups": _as_array(groups)})
+    x, y = (_as_array(argument, value) for argument, value in zip("xy", source, strict=True))
+    return {"x": x, "y": y} | ({} if groups is None else {"groups": _as_array("groups", groups)})
 
 
-def _as_array(value: Any) -> NDArray[Any]:
-    if hasattr(value, "detach"):
-        value = value.detach().cpu()
-    return np.asarray(value)
-
-
-def _stored(path: Path) -> dict[str, NDArray[Any]]:
+def _as_array(argument: str, value: Any) -> NDArray[Any]:
+    if isinstance(value, torch.Tensor):
+        dense = _inputs.tensor(OWNER, argument, value).cpu()
+        # numpy has no bfloat16 and the like
+        value = dense.float() if dense.is_floating_point() and dense.dtype.itemsize < 4 else dense
     try:
-        if path.is_dir():
-            return {file.stem: np.load(file, allow_pickle=False) for file in sorted(path.glob("*.npy"))}
-        with np.load(path, allow_pickle=False) as loaded:
-            return {name: loaded[name] for name in loaded.files}
-    except Exception as error:  # zipfile, zlib, tokenize and numpy each raise their own for a damaged file
-        got = f"{path.name}: {error or type(error).__name__}"
-        remedy = "Save plain arrays (numbers or texts, not objects) with numpy.savez; pickled data is refused."
-        raise _checks.fail(OWNER, "name_or_path", "an NPZ file or a folder of NPY files", got, remedy) from error
+        return np.asarray(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        expected = "an array, a tensor, or lists of one length"
+        raise _checks.fail_type(OWNER, argument, expected, f"{type(value).__name__} ({error})") from error
 
 
 def _parts(stored: Mapping[str, NDArray[Any]], spellings: Sequence[str]) -> dict[str, NDArray[Any]]:
@@ -110,9 +106,12 @@ def _check_parts(
         remedy = "Add x_test and y_test, or call the arrays x and y to have them split."
         raise _checks.fail(OWNER, "name_or_path", "a training part and a held-out part", f"only {sorted(x)}", remedy)
     for part, values in x.items():
-        if values.ndim < 2 or len(values) != len(y[part]) or (groups and len(groups[part]) != len(values)):
+        beside = [y[part], *([groups[part]] if groups else [])]
+        if values.ndim < 2 or any(other.ndim == 0 or len(other) != len(values) for other in beside):
             got = f"x of shape {values.shape} and y of shape {y[part].shape}"
             raise _checks.fail(OWNER, "x", f"one row per label (part {part!r})", got)
+        if 0 in values.shape:
+            raise _checks.fail(OWNER, "x", f"samples with numbers in them (part {part!r})", f"shape {values.shape}")
         if values.shape[1:] != next(iter(x.values())).shape[1:]:
             raise _checks.fail(OWNER, "x", "samples of one shape in all parts", f"{values.shape[1:]} in {part!r}")
 

@@ -14,19 +14,24 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelspace.data import digests, folders
+from labelspace.data import digests, folders, npy
 from labelspace.data.digests import Digests
 
 VERSION = 1
 PROBES = 256
 WHOLE = 2**28  # bytes
 STALE_SECONDS = 3600.0
+# what is written here (pictures, token ids, features); addresses that a file holds would be followed to anywhere
+DTYPES = ("uint8", "int32", "float32")
+# what a damaged entry may raise
+DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 
 # each block: the decoded rows, and for every input of the block whether it became a row
 Blocks = Iterator[tuple[NDArray[Any], NDArray[np.bool_]]]
@@ -55,7 +60,7 @@ def fetch(key: str, decode: Callable[[], Blocks], shelf: str = "images") -> Entr
     if place.exists():
         try:
             return _open(place)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except DAMAGE as error:
             damage = f"rebuilt, the cached copy was damaged: {error}"
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -88,6 +93,7 @@ def _write(folder: Path, blocks: Blocks) -> None:
     dtype = "uint8"
     with (folder / "rows.bin").open("wb") as file:
         for rows, flags in blocks:
+            assert str(rows.dtype) in DTYPES
             file.write(np.ascontiguousarray(rows).data)
             found.append(digests.of_rows(rows))
             kept.append(flags)
@@ -107,7 +113,7 @@ def _move(building: Path, place: Path) -> None:
     if place.exists():
         try:
             _open(place)
-        except (OSError, ValueError, KeyError, TypeError):
+        except DAMAGE:
             pass
         else:
             # another process was faster with the same content
@@ -129,20 +135,34 @@ def _open(place: Path) -> Entry:
     checksum = header.pop("checksum")
     if checksum != digests.of_values(header) or header["version"] != VERSION:
         raise ValueError("its header does not match its checksum")
-    found = np.load(place / "digests.npy", allow_pickle=False)
-    kept = np.load(place / "kept.npy", allow_pickle=False)
+    found, kept = npy.read(place / "digests.npy"), npy.read(place / "kept.npy")
+    if found.dtype != np.uint64 or kept.dtype != np.bool_ or found.ndim != 1 or kept.ndim != 1:
+        raise ValueError("its fingerprints are of other types")
     if digests.of_values(found) != header["digests"] or int(kept.sum()) != len(found):
         raise ValueError("its fingerprints do not match its header")
-    if (place / "rows.bin").stat().st_size != header["size"]:
+    shape = _shape(header, len(found))
+    if not (place / "rows.bin").is_file() or (place / "rows.bin").stat().st_size != header["size"]:
         raise ValueError("its size does not match its header")
     # copy-on-write: torch wants a writable array, the file stays as it is
-    rows: NDArray[Any] = np.memmap(place / "rows.bin", header["dtype"], "c", shape=tuple(header["shape"]))
+    rows: NDArray[Any] = np.memmap(place / "rows.bin", header["dtype"], "c", shape=shape)
     # all rows where that takes less than a second, some where a file may be larger than memory
     count = len(rows) if header["size"] <= WHOLE else min(PROBES, len(rows))
     probes = np.linspace(0, len(rows) - 1, count).astype(np.int64)
     if not np.array_equal(digests.of_rows(rows[probes]), found[probes]):
         raise ValueError("its rows do not match their fingerprints")
     return Entry(rows, found, kept)
+
+
+def _shape(header: dict[str, Any], count: int) -> tuple[int, ...]:
+    """Return the shape in a header, whose type must be one that is written here, and whose size must be right."""
+    if header["dtype"] not in DTYPES:
+        raise ValueError(f"its type is {header['dtype']!r}, which is never written")
+    shape = tuple(header["shape"])
+    if not shape or any(type(length) is not int or length < 0 for length in shape) or shape[0] != count:
+        raise ValueError("its shape is not that of its rows")
+    if prod(shape) * np.dtype(header["dtype"]).itemsize != header["size"] or not header["size"]:
+        raise ValueError("its size does not match its shape")
+    return shape
 
 
 def _sweep(place: Path) -> None:

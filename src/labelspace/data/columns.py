@@ -157,7 +157,7 @@ def is_number(value: Any) -> bool:
         return False
     try:
         float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     # Python reads 1_000 as a number, which in a table is more likely a code
     return "_" not in str(value)

@@ -2,31 +2,33 @@
 
 import gzip
 import io
+import stat
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, final
 
-from labelspace import _checks
+from labelspace import _checks, _limits
 
 OWNER = "data.load"
 PACKED = (".gz", ".tgz")
 BLOCK = 1 << 20
 # bytes: no packed file may unpack to more than the first, nor to more than so many times its own size once it is past
 # what any memory holds. Data packs 3 to 50 times smaller, a file made to fill the memory a thousand times.
+# $LABELSPACE_MAX_UNPACKED takes the place of all three.
 MOST = 4 << 30
 HARMLESS = 64 << 20
 TIGHTEST = 200
 
 
 @contextmanager
-def reading(path: Path, most: int = MOST) -> Iterator[BinaryIO]:
+def reading(path: Path, most: int | None = None) -> Iterator[BinaryIO]:
     """Open a file, unpacked if its name says that it is gzipped; what goes wrong while it is read names the file.
 
     Args:
         path: the file.
-        most: how many bytes a gzipped file may unpack to.
+        most: how many bytes a gzipped file may unpack to, where its content says so.
     """
     try:
         with opened(path, most) as file:
@@ -36,15 +38,18 @@ def reading(path: Path, most: int = MOST) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def opened(path: Path, most: int = MOST, owner: str = OWNER, argument: str = "name_or_path") -> Iterator[BinaryIO]:
+def opened(
+    path: Path, most: int | None = None, owner: str = OWNER, argument: str = "name_or_path"
+) -> Iterator[BinaryIO]:
     """Open a file as ``reading`` does, and leave it to the caller to say what goes wrong while it is read.
 
     Args:
         path: the file.
-        most: how many bytes a gzipped file may unpack to.
+        most: how many bytes a gzipped file may unpack to, where its content says so.
         owner: whose argument it is, for the message about a file that unpacks to more.
         argument: that argument.
     """
+    _limits.check_regular(owner, argument, path)
     if not packed(path):
         with path.open("rb") as file:
             yield file
@@ -55,7 +60,7 @@ def opened(path: Path, most: int = MOST, owner: str = OWNER, argument: str = "na
             yield file
 
 
-def contents(path: Path, most: int = MOST) -> bytes:
+def contents(path: Path, most: int | None = None) -> bytes:
     """Return the bytes of a file, unpacked if its name says that it is gzipped.
 
     Args:
@@ -75,6 +80,47 @@ def beginning(path: Path, count: int) -> bytes:
 def packed(path: Path) -> bool:
     """Return whether a file's name says that it is gzipped."""
     return path.suffix.lower() in PACKED
+
+
+def may_unpack(size: int) -> int:
+    """Return how many bytes a packed file of this size may unpack to."""
+    return _limits.cap(min(MOST, max(HARMLESS, TIGHTEST * size)))
+
+
+def check_unpacked(
+    path: Path, count: int, size: int, owner: str = OWNER, argument: str = "name_or_path", what: str = "a file"
+) -> None:
+    """Refuse what says by itself that it unpacks to too much, before it is unpacked.
+
+    Args:
+        path: the file.
+        count: how many bytes it unpacks to.
+        size: how many of its bytes hold them.
+        owner: whose argument it is.
+        argument: that argument.
+        what: which part of it, for the message.
+    """
+    if count > may_unpack(size):
+        expected = f"{what} that unpacks to at most {may_unpack(size):,} bytes"
+        got = f"{count:,} in the {size:,} bytes of {path.name}"
+        remedy = f"It is damaged, or made to fill the memory. {_limits.REMEDY}"
+        raise _checks.fail(owner, argument, expected, got, remedy)
+
+
+def whole(path: Path) -> bytes:
+    """Return the bytes of a plain file that is held in memory as it is, such as a picture.
+
+    Example:
+        >>> whole(Path("/dev/zero"))
+        Traceback (most recent call last):
+        ValueError: a device or a pipe, no file
+    """
+    about = path.stat()
+    if not stat.S_ISREG(about.st_mode):
+        raise ValueError("a device or a pipe, no file")
+    if about.st_size > _limits.cap(MOST):
+        raise ValueError(f"{about.st_size:,} bytes, more than the cap of {_limits.cap(MOST):,}")
+    return path.read_bytes()
 
 
 def damaged(path: Path, why: str, remedy: str | None = None) -> ValueError:
@@ -102,11 +148,12 @@ def lines(path: Path) -> list[str]:
 class _Capped(io.RawIOBase):
     """The unpacked bytes of a file, and an error instead of more of them than it may hold."""
 
-    def __init__(self, inside: gzip.GzipFile, path: Path, most: int, owner: str, argument: str) -> None:
+    def __init__(self, inside: gzip.GzipFile, path: Path, most: int | None, owner: str, argument: str) -> None:
         super().__init__()
         self.owner, self.argument = owner, argument
         self.inside, self.path, self.size = inside, path, path.stat().st_size
-        self.allowed = min(most, MOST, max(HARMLESS, TIGHTEST * self.size))
+        allowed = may_unpack(self.size)
+        self.allowed = allowed if most is None else min(most, allowed)
         self.left = self.allowed
 
     def readable(self) -> bool:
@@ -119,5 +166,6 @@ class _Capped(io.RawIOBase):
             expected = f"a file that unpacks to at most {self.allowed:,} bytes"
             got = f"more than that in the {self.size:,} bytes of {self.path.name}"
             remedy = f"It is damaged, or made to fill the memory. If you trust it, unpack it first: gzip -d {self.path}"
+            remedy += f", or raise the cap: {_limits.VARIABLE}=16G"
             raise _checks.fail(self.owner, self.argument, expected, got, remedy)
         return count

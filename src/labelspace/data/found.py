@@ -93,15 +93,16 @@ def assemble(found: Found, *, seed: int, validation: float | End | str | None, t
     kept = taken.kept or [np.ones(len(rows), dtype=bool) for rows in order]
     order = [rows[flags] for rows, flags in zip(order, kept, strict=True)]
     _check_training(found, order[0])
+    _check_samples(taken.x[0])
     parts = [_split(found, rows, x, own) for rows, x, own in zip(order, taken.x, taken.digests, strict=True)]
     leaks = leakage.between({name: part for name, part in zip(PARTS, parts, strict=True)})
     source = {
-        **found.source,
+        **_text(found.source),
         "content": found.content,
         "names": list(found.names),
         "counts": {name: len(part) for name, part in zip(PARTS, parts, strict=True)},
         "split": split,
-        **taken.source,
+        **_text(taken.source),
         **({"leakage": leaks} if leaks else {}),
     }
     options = json.loads(json.dumps(found.source.get("options", {})))
@@ -117,6 +118,15 @@ def assemble(found: Found, *, seed: int, validation: float | End | str | None, t
         key=key,
         vocabulary=taken.vocabulary,
     )
+
+
+def _text(value: Any) -> Any:
+    """Return plain data in which names of files that are not Unicode text are written so that they can be kept."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, Mapping):
+        return {_text(key): _text(part) for key, part in value.items()}
+    return [_text(part) for part in value] if isinstance(value, list) else value
 
 
 def _split(found: Found, rows: Rows, x: NDArray[Any], own: Digests) -> Split:
@@ -191,6 +201,11 @@ def _hold_out(found: Found, rows: Rows, fraction: float, seed: int) -> tuple[Row
         remedy = "Every class needs at least two samples in some class to hold one out: give more data."
         raise _checks.fail(OWNER, "y", "samples enough to split", f"{len(rows)} samples", remedy)
     return rows[stay], rows[held]
+
+
+def _check_samples(x: NDArray[Any]) -> None:
+    if 0 in x.shape:
+        raise _checks.fail(OWNER, "x", "samples with numbers in them", f"shape {x.shape}", "There is nothing to learn.")
 
 
 def _check_training(found: Found, rows: Rows) -> None:

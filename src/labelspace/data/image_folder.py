@@ -2,13 +2,15 @@
 
 import os
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from labelspace import _checks
-from labelspace.data import digests, images, labels
+from labelspace.data import digests, files, images, labels
 from labelspace.data.found import Found, Rows
+from labelspace.data.walk import HIDDEN, files_below
 
 OWNER = "data.load"
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm", ".pbm")
@@ -55,7 +57,7 @@ def read(
         remedy = "Put the pictures into one folder per class."
         raise _checks.fail(OWNER, "name_or_path", "a folder of folders of pictures", str(folder), remedy)
     y, names = labels.encode([place.parts[depth] for place in kept], _classes(folder, parts if in_parts else None))
-    pictures = [images.Picture(place.as_posix(), (folder / place).read_bytes) for place in kept]
+    pictures = [images.Picture(place.as_posix(), partial(files.whole, folder / place)) for place in kept]
     found = digests.of_bytes(_bytes(picture, skip_unreadable) for picture in pictures)
     wanted = images.Wanted(None if colour is None else not colour, _size(resize), skip_unreadable)
     options = {"resize": list(wanted.size)[::-1] if wanted.size else None, "colour": colour, "group_by": group_by}
@@ -74,37 +76,25 @@ def read(
 
 def _listed(folder: Path) -> list[Path]:
     """Return the pictures below a folder, relative to it, in an order that no file system decides."""
-    walk = os.walk(folder, followlinks=True)
-    found = (Path(root) / name for root, folders, names in walk if not _circular(root, folders) for name in names)
-    relative = (path.relative_to(folder) for path in found if path.suffix.lower() in ENDINGS)
-    visible = (place for place in relative if not any(part.startswith((".", "__MACOSX")) for part in place.parts))
-    return sorted((place for place in visible if (folder / place).is_file()), key=lambda place: place.as_posix())
-
-
-def _circular(root: str, folders: list[str]) -> bool:
-    """Return whether a folder is a link to one that holds it; then what is below it is left out."""
-    resolved = os.path.realpath(root)
-    circular = os.path.islink(root) and os.path.realpath(os.path.dirname(root)).startswith(resolved)
-    if circular:
-        folders.clear()
-    return circular
+    found = (path.relative_to(folder) for path in files_below(folder) if path.suffix.lower() in ENDINGS)
+    return sorted(found, key=lambda place: place.as_posix())
 
 
 def _classes(folder: Path, parts: dict[str, str | None] | None) -> tuple[str, ...]:
     """Return the names of all class folders, also of empty ones, numbers in numerical order."""
     roots = [folder] if parts is None else [folder / name for name, part in parts.items() if part]
     inside = {path.name for root in roots for path in root.iterdir() if path.is_dir()}
-    return labels.encode(sorted(name for name in inside if not name.startswith((".", "__MACOSX"))))[1]
+    return labels.encode(sorted(name for name in inside if not name.startswith(HIDDEN)))[1]
 
 
 def _bytes(picture: images.Picture, skip: bool) -> bytes:
     try:
         return picture.content()
-    except OSError as error:
+    except (OSError, ValueError) as error:
         if skip:
-            return picture.name.encode()
+            return os.fsencode(picture.name)
         remedy = "Repair or remove it, or leave such files out with skip_unreadable=True."
-        got = f"{picture.name} ({error.strerror})"
+        got = f"{picture.name} ({getattr(error, 'strerror', None) or error})"
         raise _checks.fail(OWNER, "name_or_path", "readable pictures", got, remedy) from error
 
 

@@ -12,7 +12,10 @@ from labelspace import _checks
 
 OWNER = "data.load"
 Codes = NDArray[np.int64]
-WHOLE = re.compile(r"[+-]?[0-9]+")
+# as long as Python turns text into numbers
+WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
+EXACT = 2**53  # up to here every whole number has a float of its own
+Numbers = NDArray[np.integer[Any]]
 
 
 def encode(values: Any, names: Sequence[str] | None = None) -> tuple[Codes, tuple[str, ...]]:
@@ -50,7 +53,8 @@ def _by_place(texts: Sequence[str], classes: Sequence[str]) -> tuple[Codes, tupl
 
 
 def check_classes(y: Codes, names: Sequence[str]) -> None:
-    """Refuse a single class, and classes that have a name but no sample."""
+    """Refuse a single class, classes that have a name but no sample, and names that no file can hold."""
+    _checks.writable_names(OWNER, "y", names)
     if len(names) < 2:
         got = f"only {names[0]!r}" if names else "no samples"
         raise _checks.fail(OWNER, "y", "labels of at least two classes", got, "There is nothing to tell apart.")
@@ -80,16 +84,18 @@ def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value.strip()) or (value != value)
 
 
-def _numbers(array: NDArray[Any]) -> NDArray[np.int64] | None:
-    """Return whole numbers, None if the labels are not numbers, or refuse fractions."""
+def _numbers(array: NDArray[Any]) -> Numbers | None:
+    """Return whole numbers, None if the labels are not numbers, or refuse fractions and what is too large."""
     if array.dtype == bool:
         return None
     if np.issubdtype(array.dtype, np.integer):
-        return array.astype(np.int64)
+        return array  # of its own type: uint64 holds what int64 would turn negative
     try:
         numbers = [float(value) for value in array.tolist() if not isinstance(value, bool)]
     except (TypeError, ValueError):
         return None
+    except OverflowError:
+        numbers = [math.inf] * len(array)
     if len(numbers) < len(array) or any("_" in value for value in array.tolist() if isinstance(value, str)):
         return None
     fractions = [value for value in numbers if not math.isfinite(value) or value != int(value)]
@@ -97,6 +103,10 @@ def _numbers(array: NDArray[Any]) -> NDArray[np.int64] | None:
         got = f"{fractions[0]:g} and {len(fractions) - 1} more like it"
         remedy = "These look like measurements: cut them into classes first, for example with numpy.digitize."
         raise _checks.fail(OWNER, "y", "class labels (texts or whole numbers)", got, remedy)
+    large = next((value for value in numbers if abs(value) > EXACT), None)
+    if large is not None:
+        remedy = "Beyond that, different numbers are the same float: give such labels as texts or integers."
+        raise _checks.fail(OWNER, "y", f"class labels of at most {EXACT:,} where they are floats", f"{large:g}", remedy)
     return np.asarray(numbers, dtype=np.int64)
 
 
@@ -112,4 +122,4 @@ def _encode_known(array: NDArray[Any], names: tuple[str, ...]) -> tuple[Codes, t
     if len(numbers) and (numbers.min() < 0 or numbers.max() >= len(names)):
         got = f"labels from {numbers.min()} to {numbers.max()}"
         raise _checks.fail(OWNER, "y", f"positions 0 to {len(names) - 1} in the {len(names)} names", got)
-    return numbers, names
+    return numbers.astype(np.int64), names

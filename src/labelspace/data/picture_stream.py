@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelspace import _checks
-from labelspace.data import image_folder, images
+from labelspace.data import files, image_folder, images
 from labelspace.data.images import Picture
 
 OWNER = "Run"
@@ -30,10 +31,12 @@ class Decoded(NamedTuple):
 def listed(place: Path | Sequence[Path]) -> list[Picture]:
     """Return the pictures of a file, of a list of files, or below a folder, which are named by their place in it."""
     if not isinstance(place, Path):
-        return [Picture(str(path), path.read_bytes) for path in place]
+        return [Picture(str(path), partial(files.whole, path)) for path in place]
     if place.is_file():
-        return [Picture(place.name, place.read_bytes)]
-    found = [Picture(inside.as_posix(), (place / inside).read_bytes) for inside in image_folder._listed(place)]
+        return [Picture(place.name, partial(files.whole, place))]
+    if not place.is_dir():
+        raise _checks.fail(OWNER, "x", "a picture or a folder of pictures", f"{place}, which is a device or a pipe")
+    found = [Picture(inside.as_posix(), partial(files.whole, place / inside)) for inside in image_folder._listed(place)]
     if not found:
         endings = ", ".join(image_folder.ENDINGS)
         raise _checks.fail(OWNER, "x", f"a folder with pictures ({endings})", f"{place}, which holds none")

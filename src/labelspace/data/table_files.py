@@ -1,19 +1,19 @@
 """Tables on disk → columns of values: CSV by the standard library, Parquet by pyarrow."""
 
 import csv
-import importlib
 import io
 import math
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from labelspace import _checks
-from labelspace.data import files
+from labelspace import _checks, _limits
+from labelspace.data import files, parquet
 
 OWNER = "data.load"
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
@@ -24,8 +24,10 @@ PARTS = {
     "validation": ("validation", "valid", "val", "dev"),
     "test": ("test", "testing"),
 }
-# a review may be long; the reader's own limit is 131,072 characters a cell
-LONGEST_CELL = 1 << 28
+# characters of a line, and of a cell: a review may be long; the reader's own limit is 131,072 a cell.
+# $LABELSPACE_MAX_UNPACKED takes its place.
+LONGEST_CELL = 1 << 26
+LARGEST_LIMIT = (1 << 31) - 1  # what the reader's own limit can be everywhere
 ROWS = 4096
 # so many columns are listed in a message
 SHOWN = 20
@@ -92,7 +94,7 @@ def check_columns(option: str, wanted: Iterable[str], present: Iterable[str]) ->
 def _separated(path: Path, delimiter: str) -> Columns:
     if len(delimiter) != 1:
         raise _checks.fail(OWNER, "delimiter", "one character", repr(delimiter))
-    before = csv.field_size_limit(LONGEST_CELL)
+    before = csv.field_size_limit(min(_limits.cap(LONGEST_CELL), LARGEST_LIMIT))
     try:
         with files.reading(path) as file:
             return _columns(path, csv.reader(_lines(path, file), delimiter=delimiter, strict=True))
@@ -103,10 +105,11 @@ def _separated(path: Path, delimiter: str) -> Columns:
 
 
 def _lines(path: Path, file: BinaryIO) -> Iterator[str]:
+    longest = _limits.cap(LONGEST_CELL)
     with io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
-        while line := text.readline(LONGEST_CELL):
-            if len(line) == LONGEST_CELL:
-                raise files.damaged(path, f"a line of more than {LONGEST_CELL:,} characters")
+        while line := text.readline(longest):
+            if len(line) == longest:
+                raise files.damaged(path, f"a line of more than {longest:,} characters", _limits.REMEDY)
             yield line
 
 
@@ -148,7 +151,7 @@ def _encoding(path: Path) -> str:
 
 
 def _check_header(path: Path, header: Sequence[str]) -> None:
-    repeated = sorted({name for name in header if header.count(name) > 1})
+    repeated = [name for name, times in Counter(header).items() if times > 1]
     if len(header) < 2 or repeated or not all(name.strip() for name in header):
         got = f"{path.name} with {', '.join(repr(name) for name in header[:8]) or 'nothing'}"
         remedy = "The first line must name the columns; delimiter= says what separates them."
@@ -164,14 +167,11 @@ def _checked(path: Path, line: int, row: list[str], width: int) -> list[str]:
 
 def _parquet(path: Path) -> Columns:
     try:
-        parquet: Any = importlib.import_module("pyarrow.parquet")
+        columns = parquet.columns(path)
     except ImportError as error:
         remedy = "Install it with: pip install 'labelspace[parquet]'"
         raise _checks.fail(OWNER, "name_or_path", "a Parquet file read with pyarrow", "no pyarrow", remedy) from error
-    try:
-        table = parquet.read_table(path)
-        columns = {str(name): table.column(name).to_pylist() for name in table.column_names}
-    except Exception as error:  # pyarrow's own classes, known only where it is installed
+    except parquet.Unreadable as error:
         raise files.damaged(path, str(error)) from error
     if not columns or not next(iter(columns.values())):
         raise _checks.fail(OWNER, "name_or_path", "a table with rows", f"{path.name}, which has none")

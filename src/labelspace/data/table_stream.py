@@ -1,25 +1,24 @@
 """Tables a piece at a time, for rows without labels: a file may be larger than memory, and any delimiter will do."""
 
 import csv
-import importlib
 import io
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
-from labelspace import _checks
-from labelspace.data import files
-from labelspace.data.table_files import ENDINGS, LONGEST_CELL, Columns
+from labelspace import _checks, _limits
+from labelspace.data import files, parquet
+from labelspace.data.table_files import ENDINGS, LARGEST_LIMIT, LONGEST_CELL, Columns
 
 OWNER = "Run"
 DELIMITERS = (",", ";", "\t", "|")
 # enough for a header of any sane table
 HEAD = 1 << 20
-# pieces of a Parquet file's own groups; rows are counted out again afterwards
-GROUP = 4096
+ASKED = parquet.Asked(OWNER, "x")
 
 
 def is_table(path: Path) -> bool:
@@ -51,16 +50,18 @@ def rows_in(path: Path) -> int | None:
     """Return how many rows a table has where that takes no reading of it (Parquet), else None."""
     if not path.name.lower().endswith(".parquet"):
         return None
-    count: int = _parquet(path).metadata.num_rows
-    return count
+    try:
+        return parquet.count(path, ASKED)
+    except parquet.Unreadable as error:
+        raise _unreadable(path, str(error)) from error
 
 
 def _of_text(path: Path, file: TextIO, delimiter: str, size: int) -> Iterator[Columns]:
     reader = csv.reader(_lines(path, file), delimiter=delimiter, strict=True)
     header = next(iter(_rows(path, reader, 1)), [])
-    repeated = sorted({name for name in header if header.count(name) > 1})
-    if repeated or not header or not all(name.strip() for name in header):
-        got = ", ".join(repr(name) for name in header[:8]) or "nothing"
+    if len(set(header)) < len(header) or not header or not all(name.strip() for name in header):
+        twice = [name for name, times in Counter(header).items() if times > 1]
+        got = ", ".join(repr(name) for name in (twice or header)[:8]) or "nothing"
         raise _unreadable(path, f"a first line that does not name the columns: {got}")
     found = False
     while rows := _rows(path, reader, size):
@@ -76,7 +77,7 @@ def _of_text(path: Path, file: TextIO, delimiter: str, size: int) -> Iterator[Co
 
 def _rows(path: Path, reader: Any, size: int) -> list[list[str]]:
     # the limit is the process's: it is put back before anyone else runs
-    before = csv.field_size_limit(LONGEST_CELL)
+    before = csv.field_size_limit(min(_limits.cap(LONGEST_CELL), LARGEST_LIMIT))
     try:
         return list(islice((row for row in reader if row), size))
     except csv.Error as error:
@@ -112,42 +113,27 @@ def _opened(path: Path) -> Iterator[TextIO]:
 
 
 def _lines(path: Path, text: TextIO) -> Iterator[str]:
-    while line := text.readline(LONGEST_CELL):
-        if len(line) == LONGEST_CELL:
-            raise _unreadable(path, f"a line of more than {LONGEST_CELL:,} characters")
+    longest = _limits.cap(LONGEST_CELL)
+    while line := text.readline(longest):
+        if len(line) == longest:
+            raise _unreadable(path, f"a line of more than {longest:,} characters", _limits.REMEDY)
         yield line
 
 
 def _of_parquet(path: Path, size: int) -> Iterator[Columns]:
-    file = _parquet(path)
-    names = [str(name) for name in file.schema_arrow.names]
-    rows = _parquet_rows(path, file)
-    empty = True
-    while piece := list(islice(rows, size)):
-        yield {name: list(values) for name, values in zip(names, zip(*piece, strict=True), strict=True)}
-        empty = False
+    try:
+        names, rows = parquet.rows(path, ASKED)
+        empty = True
+        while piece := list(islice(rows, size)):
+            yield {name: list(values) for name, values in zip(names, zip(*piece, strict=True), strict=True)}
+            empty = False
+    except ImportError as error:
+        raise ImportError("Parquet files need the package 'pyarrow': pip install \"labelspace[parquet]\"") from error
+    except parquet.Unreadable as error:
+        raise _unreadable(path, str(error)) from error
     if empty:
         raise _unreadable(path, "no rows")
 
 
-def _parquet_rows(path: Path, file: Any) -> Iterator[tuple[Any, ...]]:
-    try:
-        for group in file.iter_batches(batch_size=GROUP):
-            yield from zip(*(column.to_pylist() for column in group.columns), strict=True)
-    except Exception as error:  # pyarrow's own classes, known only where it is installed
-        raise _unreadable(path, str(error)) from error
-
-
-def _parquet(path: Path) -> Any:
-    try:
-        parquet: Any = importlib.import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise ImportError("Parquet files need the package 'pyarrow': pip install \"labelspace[parquet]\"") from error
-    try:
-        return parquet.ParquetFile(path)
-    except Exception as error:  # as above
-        raise _unreadable(path, str(error)) from error
-
-
-def _unreadable(path: Path, why: str) -> ValueError:
-    return _checks.fail(OWNER, "x", f"a table that can be read ({path.name})", why)
+def _unreadable(path: Path, why: str, remedy: str = "") -> ValueError:
+    return _checks.fail(OWNER, "x", f"a table that can be read ({path.name})", why, remedy)

@@ -115,9 +115,12 @@ def _cached(
     key = of_values(VERSION, unicodedata.unidata_version, found, *order, size, length)
     ids = cache.fetch(key, lambda: _block(np.concatenate(made()[0]).astype(np.int32)), "texts")
     words = cache.fetch(f"{key}-words", lambda: _block(_as_bytes(made()[1])), "texts")
+    vocabulary = _from_bytes(words.rows)
+    if ids.rows.shape != (sum(map(len, order)), length) or int(ids.rows.max()) >= len(vocabulary):
+        # whole in itself, but not what was put there
+        return *made(), "passed over, it holds ids of other texts"
     ends = np.cumsum([len(rows) for rows in order])[:-1]
-    parts = [part.astype(np.int64) for part in np.split(ids.rows, ends)]
-    return parts, tuple(json.loads(words.rows.tobytes())), ids.notice or words.notice
+    return [part.astype(np.int64) for part in np.split(ids.rows, ends)], vocabulary, ids.notice or words.notice
 
 
 def _block(rows: NDArray[Any]) -> cache.Blocks:
@@ -126,3 +129,12 @@ def _block(rows: NDArray[Any]) -> cache.Blocks:
 
 def _as_bytes(words: Sequence[str]) -> NDArray[np.uint8]:
     return np.frombuffer(json.dumps(words).encode(), dtype=np.uint8)[None]
+
+
+def _from_bytes(content: NDArray[Any]) -> tuple[str, ...]:
+    """Return the words in an array of bytes; none where it holds something else."""
+    try:
+        words = json.loads(content.tobytes())
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(words) if isinstance(words, list) and all(isinstance(word, str) for word in words) else ()

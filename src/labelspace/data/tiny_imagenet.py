@@ -40,7 +40,7 @@ def read(path: Path, *, names: str = "wnid", skip_unreadable: bool = False) -> F
         skip_unreadable: leave unreadable pictures out, and count them in ``source``, instead of stopping.
     """
     _checks.choice(OWNER, "names", names, ("wnid", "words"))
-    tree = _from_tar(path) if path.is_file() else _from_folder(path)
+    tree = _from_folder(path) if path.is_dir() else _from_tar(path)
     train = [(place, place.split("/")[1]) for place in _pictures(tree, "train")]
     test = _validation(tree)
     if not train or not test:

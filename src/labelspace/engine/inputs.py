@@ -16,6 +16,7 @@ from labelspace.data import text as tokeniser
 from labelspace.data.columns import Encoding
 from labelspace.data.dataset import Dataset
 from labelspace.data.image_folder import ENDINGS
+from labelspace.data.npy import Stored
 from labelspace.data.table import TEXTS
 from labelspace.data.table_files import Columns, is_blank
 
@@ -96,6 +97,10 @@ class Inputs:
 
     def check(self, x: Any) -> None:
         """Refuse a tensor of another form: normalised as if it were of this one, it would be nonsense."""
+        if isinstance(x, Tensor) and (x.is_meta or x.is_nested or x.layout != torch.strided):
+            got = "a tensor on the meta device" if x.is_meta else "a nested tensor" if x.is_nested else str(x.layout)
+            remedy = "" if x.is_meta or x.is_nested else "Give its .to_dense()."
+            raise _checks.fail(OWNER, "x", "a dense tensor with numbers in it", got, remedy)
         dtype = DTYPES.get(self.kind)
         right = isinstance(x, Tensor) and (x.dtype == dtype if dtype else True)
         if not right or (self.shape is not None and not self.backbone and tuple(x.shape[1:]) != self.shape):
@@ -148,7 +153,7 @@ class Inputs:
             yield Piece(names, torch.from_numpy(rows), problems, {}, {})
 
     def _arrays(self, path: Path, size: int, keep: Sequence[str]) -> Iterator[Piece]:
-        stored = arrays._stored(path)
+        stored = Stored(path)
         name = next((name for name in (*arrays.FEATURES, "x_test") if name in stored), None)
         if name is None:
             got = f"{path.name} with {', '.join(stored) or 'nothing'}"
@@ -157,10 +162,12 @@ class Inputs:
         whole = self.kind == "text" and np.issubdtype(numbers.dtype, np.integer)
         x = torch.from_numpy(numbers.astype(np.int64) if whole else arrays._features(numbers)[0])
         self.check(x)
-        _check_kept(keep, [other for other, values in stored.items() if values.shape == (len(x),)], path.name)
+        columns = {other: stored[other] for other in keep if other in stored and stored.shape(other) == (len(x),)}
+        if len(columns) < len(set(keep)):
+            _check_kept(keep, [other for other in stored if stored.shape(other) == (len(x),)], path.name)
         for start in range(0, len(x), size):
             rows = range(start, min(start + size, len(x)))
-            kept = {column: stored[column][start : start + size].tolist() for column in keep}
+            kept = {column: columns[column][start : start + size].tolist() for column in keep}
             yield Piece([str(row) for row in rows], x[start : start + size], {}, kept, {})
 
     def _rows(self, x: Any, size: int, keep: Sequence[str]) -> Iterator[Piece]:

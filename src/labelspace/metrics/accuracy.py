@@ -176,7 +176,7 @@ def _levels(space: Any) -> Tensor:
     if isinstance(space, LabelSpace) and space.source.get("builder") == "groups":
         return _groups(space)
     parents = space.source.get("parents") if isinstance(space, LabelSpace) else None
-    if not isinstance(parents, Mapping):
+    if not isinstance(parents, Mapping) or not all(isinstance(parent, str) for parent in parents.values()):
         expected = "a space built by labelspace.tree or labelspace.groups"
         raise _checks.fail("level_accuracy", "tree_space", expected, repr(space))
     _checks.known_names("level_accuracy", "tree_space", space.names, list(parents))

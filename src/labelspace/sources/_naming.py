@@ -26,7 +26,9 @@ def suggestion(name: str, known: Iterable[str]) -> str:
         >>> suggestion("Snekaer", ["shirt", "sneaker"])
         "Did you mean 'sneaker'?"
     """
-    folded = {canonical(other).casefold(): other for other in known}
+    if len(name) > _checks.LONGEST_HINT:
+        return ""
+    folded = {canonical(other).casefold(): other for other in known if len(other) <= _checks.LONGEST_HINT}
     near = get_close_matches(canonical(name).casefold(), list(folded), n=1)
     return f"Did you mean {folded[near[0]]!r}?" if near else ""
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from labelspace import _checks
 from labelspace.sources._naming import OWNER, canonical, matched
-from labelspace.sources.tree import ROOT, tree
+from labelspace.sources.tree import DEEPEST, ROOT, tree
 from labelspace.space import LabelSpace
 
 Path = tuple[str, ...]
@@ -28,6 +28,7 @@ def tree_of(places: Sequence[Place], names: Sequence[str] | None) -> LabelSpace:
 
     A class may be an inner node. A leaf that is no class of the data is refused.
     """
+    check_depth(max((len(place.path) for place in places), default=0))
     groups = dict.fromkeys(place.path[:depth] for place in places for depth in range(1, len(place.path)))
     leaves = [place for place in places if place.path not in groups]
     if not groups:
@@ -43,6 +44,12 @@ def tree_of(places: Sequence[Place], names: Sequence[str] | None) -> LabelSpace:
     keys = _keys({leaf.path: name for leaf, name in zip(leaves, found, strict=True)}, groups)
     pairs = [(key, keys[path[:-1]] if path[:-1] else ROOT) for path, key in keys.items()]
     return tree(pairs, leaves=wanted)
+
+
+def check_depth(levels: int) -> None:
+    """Refuse what is deeper than any taxonomy: every node is kept with its whole path."""
+    if levels > DEEPEST:
+        raise _checks.fail(OWNER, "space", f"a taxonomy of at most {DEEPEST} levels", f"{levels:,} or more")
 
 
 def _inner_classes(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from labelspace import _checks
 from labelspace.sources._naming import OWNER, canonical
-from labelspace.sources._places import Place
+from labelspace.sources._places import Place, check_depth
 from labelspace.sources._text_file import Row
 
 CHILD_WORDS = ("child", "class", "name", "node")
@@ -48,6 +48,7 @@ def _climbed(parents: dict[str, tuple[str, str]], node: str) -> tuple[str, ...]:
             got = f"{cycle}{_at(parents[path[-1]][1])}"
             raise _checks.fail(OWNER, "space", "a taxonomy without circles", got, "Remove one of these links.")
         path.append(parent)
+        check_depth(len(path))
     return tuple(reversed(path))
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from labelspace import _checks
+from labelspace import _checks, _limits
 from labelspace.sources._naming import OWNER
 
 # prices of 2,000 classes fit; a file beyond this is data, not something a person wrote
@@ -34,11 +34,11 @@ def read_text(argument: str, path: Path) -> str:
     """Return the text of a file, in UTF-8, UTF-16 with its mark, or else as Windows writes it; lines end alike."""
     if not is_there(path):
         raise FileNotFoundError(f"`{argument}` names the file {path}, which does not exist.")
-    if not path.is_file():
-        raise _checks.fail(OWNER, argument, "a file", f"{path}, which is a folder")
-    if path.stat().st_size > LARGEST:
+    _limits.check_regular(OWNER, argument, path)
+    largest = _limits.cap(LARGEST)
+    if path.stat().st_size > largest:
         got = f"{path.name} of {path.stat().st_size / 2**20:.0f} MB"
-        raise _checks.fail(OWNER, argument, f"a text file of at most {LARGEST // 2**20} MB", got)
+        raise _checks.fail(OWNER, argument, f"a text file of at most {largest / 2**20:.0f} MB", got, _limits.REMEDY)
     try:
         content = path.read_bytes()
     except OSError as error:

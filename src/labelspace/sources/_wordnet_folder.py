@@ -36,6 +36,8 @@ def read_folder(folder: str | os.PathLike[str]) -> NounGraph:
             hypernyms=np.array([synset_numbers[up] for old in order for up in above[old]], dtype=np.int64),
             exceptions=_read_exceptions(place / "noun.exc"),
         )
+    except OverflowError as error:
+        raise _damaged(place, "a number that is too large") from error
     except KeyError as error:
         missing = f"a mention of {error.args[0]!r}, which the files do not define (one of them may be cut short)"
         raise _damaged(place, missing) from error

@@ -82,6 +82,14 @@ def words(space: LabelSpace) -> str:
         >>> words(tree({"pets": ["cat", "dog"], "vehicles": {"cars": ["taxi"]}}))
         'tree: 3 classes in 2 groups, depth 3'
     """
+    try:
+        return _words(space)
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
+        # a source may say anything: what its builder does not write is not put into words
+        return f"{space.source.get('builder', 'a matrix')}: {len(space)} classes"
+
+
+def _words(space: LabelSpace) -> str:
     builder, count = space.source.get("builder"), f"{len(space)} classes"
     if space.kind == "cost":
         return f"prices: {cost_words(space)[0]}"
@@ -121,6 +129,8 @@ def _tree_words(space: LabelSpace) -> str:
         steps, node = 0, name
         while node != ROOT:
             steps, node = steps + 1, parents[node]
+            if steps > len(parents):
+                raise ValueError("a tree whose parents form a circle")
         depth = max(depth, steps)
     return f"tree: {_counted(len(space), 'class')} in {_counted(len(groups), 'group')}, depth {depth}"
 

@@ -10,6 +10,7 @@ from labelspace.sources._naming import OWNER, listed, matched
 from labelspace.sources.ordinal import ordinal
 from labelspace.space import LabelSpace
 
+STEEPEST = 1e6  # a power beyond which only the nearest count
 EXPECTED = "an order that names every class once, lowest first"
 
 
@@ -86,11 +87,14 @@ def order_of(space: LabelSpace | None) -> tuple[str, ...] | None:
     if space is None or space.source.get("builder") != "ordinal":
         return None
     written = space.source.get("order")
-    if isinstance(written, list) and set(space.names) <= set(written):
+    if isinstance(written, list) and set(space.names) <= {name for name in written if isinstance(name, str)}:
         present = set(space.names)
-        return tuple(name for name in written if name in present)
+        return tuple(dict.fromkeys(name for name in written if isinstance(name, str) and name in present))
+    power = space.source.get("power", 1.0)
+    if isinstance(power, bool) or not isinstance(power, int | float) or not 0 <= power < math.inf:
+        return None
     # a source without an order: that of the names, unless a subset has moved them
-    as_built = ordinal(space.names, power=space.source.get("power", 1.0))
+    as_built = ordinal(space.names, power=min(power, STEEPEST))
     same = space.kind == "relations" and torch.allclose(space.matrix, as_built.matrix, rtol=0, atol=1e-6)
     return space.names if same else None
 

@@ -1,5 +1,6 @@
 """What mistakes cost, as people say it: a rule in a word, a price per step, or a table of prices."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -124,15 +125,24 @@ def _amount(price: Tensor) -> str:
 
 def _rule_words(cost: LabelSpace) -> str:
     source = cost.source
+    under, over = (_number(source.get(side, 1)) for side in ("under", "over"))
     words = {
         "ordinal": "distance in the order",
         "squared": "squared distance",
         "tree": "tree distance (the farthest costs 1)",
         "groups": f"{INSIDE:g} inside a group, 1 between groups",
-        "steps": f"{source.get('under', 1):g} per step below the true class, {source.get('over', 1):g} per step above",
+        "steps": f"{under:g} per step below the true class, {over:g} per step above",
         "file": f"prices from {source.get('file', 'a file')}",
     }
     return words.get(str(source.get("rule")), "prices as given")
+
+
+def _number(value: Any) -> float:
+    """Return a number of a source as a float; a source may say anything, and what is none is NaN."""
+    try:
+        return float(value) if isinstance(value, int | float) else math.nan
+    except OverflowError:
+        return math.inf
 
 
 def _space(classes: Sequence[str], table: Tensor, **source: Any) -> LabelSpace:
@@ -174,7 +184,7 @@ def _per_step(text: str, classes: Sequence[str], space: LabelSpace | None) -> La
 
 def _of_tree(classes: Sequence[str], space: LabelSpace | None) -> LabelSpace:
     if space is not None and space.source.get("builder") == "groups":
-        group = {name: label for label, members in space.source["groups"].items() for name in members}
+        group = _group_of(space.source.get("groups"))
         codes = [group[name] for name in classes if name in group]
         if len(codes) == len(classes):
             rows = [[INSIDE if other == own else 1.0 for other in codes] for own in codes]
@@ -187,6 +197,13 @@ def _of_tree(classes: Sequence[str], space: LabelSpace | None) -> LabelSpace:
     assert hops is not None
     largest = max(int(hops.max()), 1)
     return _space(classes, torch.where(hops < 0, largest, hops) / largest, rule="tree")
+
+
+def _group_of(groups: Any) -> dict[str, str]:
+    """Return the group of every class in a source; none where it does not say."""
+    if not isinstance(groups, dict) or not all(isinstance(members, list) for members in groups.values()):
+        return {}
+    return {name: label for label, members in groups.items() for name in members if isinstance(name, str)}
 
 
 def _of_file(text: str, classes: Sequence[str]) -> LabelSpace:

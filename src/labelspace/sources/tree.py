@@ -1,6 +1,7 @@
 """A taxonomy: the fewer edges between two classes, the more mass they share."""
 
 import csv
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from labelspace import _checks
+from labelspace import _checks, _limits
+from labelspace.sources._text_file import read_text
 from labelspace.space import LabelSpace, kept_mass
 
 ROOT = ""  # joins the tops of a forest; no class can have this name
+MOST_SHOWN = 12  # nodes of a circle
+DEEPEST = 100  # levels of nested groups: what holds itself never ends
 
 
 def tree(
@@ -42,6 +46,7 @@ def tree(
     classes = [node for node in parent_of if node not in inner] if leaves is None else list(leaves)
     names = _checks.class_names("tree", classes)
     _checks.known_names("tree", "leaves", names, list(parent_of))
+    _limits.check_table("tree", "leaves", len(names))
     hops = _hops([_path(parent_of, name) for name in names])
     source = {"builder": "tree", "decay": factor, "parents": parent_of}
     return LabelSpace(names, hop_relations(hops, factor), "relations", source, hops)
@@ -63,33 +68,38 @@ def _pairs(parents: Any) -> list[tuple[str, str]]:
     if isinstance(parents, Mapping):
         if all(isinstance(parent, str) for parent in parents.values()):
             return list(parents.items())
-        return _nested_pairs(parents, ROOT)
+        return _nested_pairs(parents, ROOT, 0)
     if isinstance(parents, Sequence) and all(isinstance(p, Sequence) and len(p) == 2 for p in parents):
         return [(child, parent) for child, parent in parents]
     expected = "a dict of parents, a nested dict, pairs (child, parent) or the path of a CSV file"
     raise _checks.fail_type("tree", "parents", expected, type(parents).__name__)
 
 
-def _nested_pairs(node: Any, parent: str) -> list[tuple[str, str]]:
+def _nested_pairs(node: Any, parent: str, depth: int) -> list[tuple[str, str]]:
+    if depth > DEEPEST:
+        remedy = "Does a group hold itself?"
+        raise _checks.fail("tree", "parents", f"nested at most {DEEPEST} levels deep", "more", remedy)
     if isinstance(node, str):
         return [(node, parent)]
     if isinstance(node, Mapping):
         pairs = []
         for name, children in node.items():
             pairs.append((name, parent))
-            pairs.extend([] if children is None else _nested_pairs(children, name))
+            pairs.extend([] if children is None else _nested_pairs(children, name, depth + 1))
         return pairs
     if isinstance(node, Sequence):
-        return [pair for child in node for pair in _nested_pairs(child, parent)]
+        return [pair for child in node for pair in _nested_pairs(child, parent, depth + 1)]
     expected = "nested dicts and lists of names"
     raise _checks.fail_type("tree", "parents", expected, f"{node!r} under {parent!r}")
 
 
 def _csv_pairs(path: Path) -> list[tuple[str, str]]:
-    if not path.is_file():
-        raise FileNotFoundError(f"`parents` of tree names the file {path}, which does not exist.")
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        rows = [(number, [cell.strip() for cell in row]) for number, row in enumerate(csv.reader(file), 1) if row]
+    text = read_text("parents", path)
+    try:
+        lines = list(enumerate(csv.reader(io.StringIO(text, newline="")), 1))
+    except csv.Error as error:
+        raise _checks.fail("tree", "parents", "a CSV of child,parent", f"{path.name} ({error})") from error
+    rows = [(number, [cell.strip() for cell in row]) for number, row in lines if row]
     if rows and [cell.lower() for cell in rows[0][1]] == ["child", "parent"]:
         rows = rows[1:]
     for number, row in rows:
@@ -114,22 +124,31 @@ def _parent_map(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
             parent_of.setdefault(parent, ROOT)
     if not parent_of:
         raise _checks.fail("tree", "parents", "at least one node", "none")
-    for node in parent_of:
-        _path(parent_of, node)
+    check_cycles("tree", parent_of)
     return parent_of
+
+
+def check_cycles(owner: str, parent_of: Mapping[str, str]) -> None:
+    """Refuse parents that go in a circle; every link is followed once."""
+    sound = {ROOT}
+    for node in parent_of:
+        path: dict[str, None] = {}
+        while node not in sound:
+            if node in path:
+                cycle = list(path)[list(path).index(node) :]
+                shown = cycle if len(cycle) <= MOST_SHOWN else [*cycle[: MOST_SHOWN - 1], "…"]
+                got = " → ".join([*shown, node])
+                raise _checks.fail(owner, "parents", "without cycles", got, "Remove one of these links.")
+            path[node] = None
+            node = parent_of.get(node, ROOT)
+        sound.update(path)
 
 
 def _path(parent_of: Mapping[str, str], node: str) -> list[str]:
     """Return the nodes from ``node`` up to ROOT."""
     path = [node]
-    seen = {node}
     while path[-1] != ROOT:
-        parent = parent_of[path[-1]]
-        if parent in seen:
-            cycle = " → ".join([*path[path.index(parent) :], parent])
-            raise _checks.fail("tree", "parents", "without cycles", cycle, "Remove one of these links.")
-        path.append(parent)
-        seen.add(parent)
+        path.append(parent_of[path[-1]])
     return path
 
 

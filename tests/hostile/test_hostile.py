@@ -1,0 +1,67 @@
+"""Few hostile inputs of every kind in the normal tests, many with ``make fuzz``; and the judge sees what it must."""
+
+import os
+import pickle
+import time
+
+import numpy as np
+import pytest
+
+from hostile import label_files, pictures, tables, taxonomies
+from hostile.outcomes import OUTCOMES, Case, Payload, judge, tally
+
+TIMES = int(os.environ.get("LABELSPACE_FUZZ", "1"))
+SEED = int(os.environ.get("LABELSPACE_FUZZ_SEED", "0"))
+# title, generator, and how many are tried in the normal tests
+ATTACKS = [
+    ("label files", label_files.tries, 300),
+    ("tables", tables.tries, 150),
+    ("pictures and archives", pictures.tries, 40),
+    ("taxonomies and prices", taxonomies.tries, 200),
+]
+
+
+@pytest.mark.timeout(200 * TIMES)
+@pytest.mark.parametrize(("title", "tries", "count"), ATTACKS, ids=[attack[0] for attack in ATTACKS])
+def test_nothing_gets_through(title, tries, count, capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("LABELSPACE_CACHE", str(tmp_path))
+    found = tally(title, tries(SEED, count * TIMES))
+    with capsys.disabled():
+        print(f"\n{found}")
+    assert found.bad == 0, "\n".join([str(found), *found.examples])
+    assert found.counts["refused"] > 0
+    assert found.counts["accepted and right"] > 0, "an attack that is always refused shows little"
+
+
+def endless():
+    while True:
+        time.sleep(0.01)
+
+
+def raised(error):
+    raise error
+
+
+def filled():
+    return int(np.ones(100 << 20).sum())
+
+
+@pytest.mark.parametrize(
+    ("outcome", "run", "right"),
+    [
+        ("refused", lambda: raised(ValueError("`x` of y must be z. Got 3.")), bool),
+        ("accepted and right", lambda: 4, lambda result: result == 4),
+        ("wrong", lambda: 5, lambda result: result == 4),
+        ("traceback", lambda: {}["key"], bool),
+        ("traceback", lambda: raised(ValueError("invalid literal")), bool),
+        ("traceback", lambda: b"\xff".decode(), bool),
+        ("traceback", lambda: 4, lambda result: result.none),
+        ("hang", endless, bool),
+        ("memory", lambda: raised(MemoryError()), bool),
+        ("memory", filled, bool),
+        ("code run", lambda: pickle.loads(pickle.dumps(Payload())), bool),
+    ],
+)
+def test_the_judge_sees_it(outcome, run, right):
+    assert outcome in OUTCOMES
+    assert judge(Case("", run, right), seconds=1.0)[0] == outcome
