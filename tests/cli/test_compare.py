@@ -253,6 +253,7 @@ PRICES = {
         ("different seeds", ["--seeds", "1,1"]),
         ("`--set epochs` must be left out: it is --epochs", ["--set", "epochs=3"]),
         ("`--set method_options` must be left out: it is --option", ["--set", "method_options={}"]),
+        ("`--set data_options` must be left out: it is --data-option", ["--set", "data_options={}"]),
         ("Did you mean 'momentum'?", ["--set", "momentm=0"]),
         ("`--set` must be NAME=VALUE", ["--set", "momentum"]),
         ("`milestones` of compare must be given", ["--schedule", "step"]),

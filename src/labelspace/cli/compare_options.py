@@ -6,6 +6,8 @@ from typing import Any
 from labelspace import _checks
 from labelspace.cli.options import parsed_options
 
+OTHER_FLAGS = {"method_options": "--option", "data_options": "--data-option"}
+
 
 def of_methods(texts: list[str]) -> dict[str, dict[str, Any]]:
     """Read ``METHOD.NAME=VALUE`` texts.
@@ -42,7 +44,7 @@ def of_settings(texts: list[str], flags: Collection[str]) -> dict[str, Any]:
     found = parsed_options(texts, "--set", "clip=1.0")
     for name in found:
         if name in flags and name in (*OWN, *TRAINING):
-            instead = "--option" if name == "method_options" else f"--{name.replace('_', '-')}"
+            instead = OTHER_FLAGS.get(name, f"--{name.replace('_', '-')}")
             raise ValueError(f"`--set {name}` must be left out: it is {instead}.")
         _checks.choice("compare", "--set", name, [each for each in (*TRAINING, *OWN) if each not in flags])
     return found

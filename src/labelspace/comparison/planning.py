@@ -106,11 +106,11 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
     if len(entries) == 1:
         remedy = "Methods that need a label space were left out: give one with --space, or choose others."
         raise _checks.fail("compare", "methods", "something to compare one-hot labels with", "one-hot alone", remedy)
+    _check_built(entries, draft, job)
     if plan is None:
         draft = _sized(draft, question, job)
         plan = _affordable(draft, question, _like(job, draft), len(entries), workers, tell)
         entries = make_entries(plan.methods, knowledge.space, suggested, plan.strengths, plan.method_options)
-    _check_built(entries, plan, job)
     folders.open_folder(folder, fresh)
     plan = _with_files(plan, folder, question, knowledge)
     plan.save(folder / "plan.toml")
