@@ -234,3 +234,34 @@ def test_samples_without_numbers(shape, dtype):
 def test_a_label_that_is_one_number():
     with pytest.raises(ValueError, match="one row per label"):
         data.load((X, np.array(3)))
+
+
+def test_what_is_not_packed_may_be_of_any_size(tmp_path, monkeypatch):
+    monkeypatch.setattr("labelspace.data.files.MOST", 1000)
+    np.savez(tmp_path / "plain.npz", x=X, y=Y, groups=np.arange(40) % 8)
+    np.savez_compressed(tmp_path / "packed.npz", x=np.ones((40, 300)), y=Y)
+    assert data.load(tmp_path / "plain.npz").input_shape == (3,)
+    with pytest.raises(ValueError, match="an array 'x' that unpacks to at most 1,000 bytes"):
+        data.load(tmp_path / "packed.npz")
+
+
+def test_to_ask_whether_an_array_is_there_reads_nothing(tmp_path):
+    np.savez(tmp_path / "a.npz", x=X, junk=np.array([{}, None], dtype=object))
+    stored = npy.Stored(tmp_path / "a.npz")
+    assert "junk" in stored
+    assert "z" not in stored
+    assert sorted(stored) == ["junk", "x"]
+    with pytest.raises(ValueError, match="an array of Python objects"):
+        stored["junk"]
+
+
+@pytest.mark.parametrize("groups", [np.array(3), np.zeros((40, 2)), np.zeros(39)])
+def test_groups_of_another_shape(groups):
+    with pytest.raises(ValueError, match="one row per label"):
+        data.load((X, Y), groups=groups)
+
+
+def test_one_name_is_a_name(tmp_path):
+    np.savez(tmp_path / "a.npz", x=X, y=np.zeros(40, int), names=np.array("only"))
+    with pytest.raises(ValueError, match="at least two classes. Got only 'only'"):
+        data.load(tmp_path / "a.npz")

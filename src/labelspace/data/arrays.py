@@ -46,14 +46,14 @@ def read(
     title = "arrays" if isinstance(source, tuple) else Path(source).name
     stored = _pair(source, groups) if isinstance(source, tuple) else Stored(Path(source))
     if names is None and "names" in stored:
-        names = [str(name) for name in stored["names"].tolist()]
+        names = [str(name) for name in stored["names"].ravel().tolist()]
     x_parts, y_parts, group_parts = (_parts(stored, spellings) for spellings in (FEATURES, LABELS, ("groups",)))
     _check_parts(x_parts, y_parts, group_parts)
     x, kind = _features(np.concatenate(list(x_parts.values())))
     y, classes = labels.encode(np.concatenate(list(y_parts.values())), names)
     codes = None
     if group_parts:
-        codes = np.unique(np.concatenate(list(group_parts.values())), return_inverse=True)[1].astype(np.int64)
+        codes = np.unique(np.concatenate(list(group_parts.values())).ravel(), return_inverse=True)[1].astype(np.int64)
     found = digests.of_rows(x)
     facts = {"reader": "arrays", "path": title, "options": {"names": None if names is None else list(names)}}
     content = digests.of_values(x, y, list(classes), codes if codes is not None else [])
@@ -107,7 +107,8 @@ def _check_parts(
         raise _checks.fail(OWNER, "name_or_path", "a training part and a held-out part", f"only {sorted(x)}", remedy)
     for part, values in x.items():
         beside = [y[part], *([groups[part]] if groups else [])]
-        if values.ndim < 2 or any(other.ndim == 0 or len(other) != len(values) for other in beside):
+        flat = all(other.ndim == 1 or other.shape[1:] == (1,) for other in beside[1:]) and y[part].ndim > 0
+        if values.ndim < 2 or not flat or any(len(other) != len(values) for other in beside):
             got = f"x of shape {values.shape} and y of shape {y[part].shape}"
             raise _checks.fail(OWNER, "x", f"one row per label (part {part!r})", got)
         if 0 in values.shape:

@@ -90,7 +90,7 @@ def may_unpack(size: int) -> int:
 def check_unpacked(
     path: Path, count: int, size: int, owner: str = OWNER, argument: str = "name_or_path", what: str = "a file"
 ) -> None:
-    """Refuse what says by itself that it unpacks to too much, before it is unpacked.
+    """Refuse what says that it unpacks to too much, before it is unpacked; what is not packed may be of any size.
 
     Args:
         path: the file.
@@ -100,7 +100,7 @@ def check_unpacked(
         argument: that argument.
         what: which part of it, for the message.
     """
-    if count > may_unpack(size):
+    if count > max(size, may_unpack(size)):
         expected = f"{what} that unpacks to at most {may_unpack(size):,} bytes"
         got = f"{count:,} in the {size:,} bytes of {path.name}"
         remedy = f"It is damaged, or made to fill the memory. {_limits.REMEDY}"

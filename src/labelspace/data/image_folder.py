@@ -40,7 +40,9 @@ def read(
 
     Args:
         folder: holds ``train``, ``val`` and ``test`` (or some of them) with a folder per class inside, or the
-            folders of classes themselves, which are then split. Hidden files and files of other kinds are left out.
+            folders of classes themselves, which are then split. Hidden files and files of other kinds are left out;
+            links to folders are followed, each once in every folder directly below; one that leads nowhere is a
+            picture that cannot be read.
         resize: a size to bring all pictures to: ``n`` for n×n, or ``(height, width)``. Needed where sizes differ.
         colour: three channels or one; by default one if all pictures are grey.
         skip_unreadable: leave unreadable pictures out, and count them in ``source``, instead of stopping.

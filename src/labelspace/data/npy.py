@@ -82,6 +82,10 @@ class Stored(Mapping[str, NDArray[Any]]):
             array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
             return array
 
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is an array of this name, without reading it."""
+        return name in self.files
+
     def __iter__(self) -> Iterator[str]:
         """Go through the names."""
         return iter(self.files)
