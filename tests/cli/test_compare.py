@@ -161,6 +161,45 @@ def test_started_over_and_replayed(sizes: str, tmp_path: Path) -> None:
     assert found["rows"] == json.loads((folder / "comparison.json").read_text())["rows"]
 
 
+def test_everything_that_a_plan_can_say(sizes: str, tmp_path: Path) -> None:
+    options = ["--methods", "uniform,wide=lwal", "--model", "linear", "--epochs", "2", "--seeds", "7,3", *ORDER]
+    options += ["--option", "wide.dim=9", "--option", "uniform.smoothing=0.2", "--option", "wide.repel=0"]
+    options += ["--label-noise", "symmetric:0.1", "--schedule", "step", "--set", "milestones=[1]"]
+    options += ["--optimiser", "sgd", "--set", "momentum=0", "--set", "clip=1.0", "--level", "0.9"]
+    result = run(sizes, *options, "--out", str(tmp_path / "out"))
+    assert "options wide: dim=9" in result.stderr
+    assert "6 runs of 2 epochs, 1 trial a method" in result.stderr
+    assert "label noise symmetric:0.1 · 2 seeds: 7, 3" in " ".join(result.stdout.split())
+    assert "90 % interval" in result.stdout
+    assert "wide: lwal with dim=9" in result.stdout
+    folder = next((tmp_path / "out").iterdir())
+    again = run("--plan", str(folder / "plan.toml"), "--out", str(tmp_path / "again"), "--json")
+    assert json.loads(again.stdout)["rows"] == json.loads((folder / "comparison.json").read_text())["rows"]
+    configs = [json.loads(path.read_text()) for path in folder.glob("runs/*/config.json")]
+    assert {config["seed"] for config in configs} == {7, 3}
+    for config in configs:
+        assert (config["momentum"], config["milestones"], config["clip"]) == (0.0, [1], 1.0)
+        assert (config["label_noise"], config["schedule"]) == ("symmetric:0.1", "step")
+
+
+@pytest.mark.parametrize(
+    ("typed", "named"),
+    [
+        (["--methods", "lls"], "--methods"),
+        (["--seeds", "6"], "--seeds"),
+        (["--model", "auto", "--budget", "2m"], "--model, --budget"),
+        (["--label-noise", "pairwise:0.1", "--set", "clip=1"], "--label-noise, --set"),
+        (["--label", "y", "--data-dir", "."], "--label, --data-dir"),
+        (["digits"], "DATA"),
+    ],
+)
+def test_nothing_is_typed_beside_a_plan(typed: list[str], named: str, tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text('data = "digits"\nmethods = ["uniform"]\nmodel = "linear"\nepochs = 2\n')
+    words = f"`--plan` must be given without {named}. The plan decides these: edit a copy of it."
+    refused(words, *typed, "--plan", str(tmp_path / "plan.toml"), "--out", str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_budget_is_measured_and_told(sizes: str, tmp_path: Path) -> None:
     options = ["--methods", "uniform", "--model", "linear", "--seeds", "1", *ORDER, "--out", str(tmp_path)]
     text = run(sizes, *options, "--budget", "0.001s").stderr
@@ -203,7 +242,23 @@ PRICES = {
         ("`seeds`", ["--seeds", "0"]),
         ("`epochs`", ["--epochs", "0"]),
         ("resnet32", ["--model", "resnet-32"]),
-        ("`--plan` must be given without what it decides", ["--plan", "nowhere.toml"]),
+        ("`--plan` must be given without DATA, --methods, --model", ["--plan", "nowhere.toml"]),
+        ("`--names` must be given with --scores", ["--names", "a,b,c"]),
+        ("`--option` must be METHOD.NAME=VALUE", ["--option", "smoothing=0.2"]),
+        ("`--option` must be NAME=VALUE", ["--option", "uniform.smoothing"]),
+        ("Got uniform.weight twice", ["--option", "uniform.weight=1", "--option", "uniform.weight=2"]),
+        ("Did you mean 'uniform'?", ["--option", "unifrom.smoothing=0.2"]),
+        ("Did you mean 'smoothing'?", ["--option", "uniform.smoothin=0.2"]),
+        ("`--seeds` must be a number of seeds, or seeds such as 12,123,1234", ["--seeds", "few"]),
+        ("different seeds", ["--seeds", "1,1"]),
+        ("`--set epochs` must be left out: it is --epochs", ["--set", "epochs=3"]),
+        ("`--set method_options` must be left out: it is --option", ["--set", "method_options={}"]),
+        ("`--set data_options` must be left out: it is --data-option", ["--set", "data_options={}"]),
+        ("Did you mean 'momentum'?", ["--set", "momentm=0"]),
+        ("`--set` must be NAME=VALUE", ["--set", "momentum"]),
+        ("`milestones` of compare must be given", ["--schedule", "step"]),
+        ("Did you mean 'pairwise'?", ["--label-noise", "pairwis:0.1"]),
+        ("`level` of compare", ["--level", "1"]),
         ("larg", ["--space", "unknown.txt"]),
         ("large", ["--space", "missing.txt"]),
         ("large", ["--space", "small<medium"]),
@@ -318,6 +373,28 @@ def test_scores_of_ordered_classes(tmp_path: Path) -> None:
     found = json.loads(run("--scores", *paths, *order, "--json").stdout)
     assert found["data"]["names"] == ["mid", "low", "top"]
     assert found["cost"]["example"] == "true top called low costs 10"
+
+
+@pytest.mark.parametrize(
+    ("typed", "named"),
+    [
+        (["--methods", "nonsense", "--model", "nonsense"], "--methods, --model"),
+        (["--seeds", "6"], "--seeds"),
+        (["--plan", "x.toml"], "--plan"),
+        (["--epochs", "3", "--label", "y", "--out", "x", "--fresh"], "--epochs, --label, --out, --fresh"),
+        (["--option", "lls.rank=2", "--set", "clip=1", "--workers", "1"], "--option, --set, --workers"),
+        (["--examples", "2", "--probabilities", "inverted"], "--probabilities, --examples"),
+    ],
+)
+def test_scores_beside_what_would_train(typed: list[str], named: str, tmp_path: Path) -> None:
+    paths = score_files(tmp_path)
+    refused(f"`--scores` must be given without {named}. Nothing is trained there", "--scores", *paths, *typed)
+
+
+def test_scores_at_another_level(tmp_path: Path) -> None:
+    found = json.loads(run("--scores", *score_files(tmp_path), "--cost", "squared", "--level", "0.9", "--json").stdout)
+    assert found["verdict"]["level"] == 0.9
+    assert [extra["key"] for extra in found["extra"]] == ["kappa"]
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def test_arrays(tmp_path: Path) -> None:
 def test_a_plan_about_data_in_memory_needs_the_data(tmp_path: Path) -> None:
     found = run(arrays(), tmp_path)
     assert found.folder is not None
-    with pytest.raises(ValueError, match="given in Python"):
+    with pytest.raises(ValueError, match="`data` of compare must be given in memory"):
         compare(plan=found.folder / "plan.toml", out=tmp_path, executor=InProcess())
 
 

@@ -421,3 +421,11 @@ def test_warnings_follow_the_level() -> None:
     low, high = (caveats(against_reference(rows, level, None), None, level=level) for level in (0.6, 0.9999))
     assert any("its probabilities mislead" in text for text in low)
     assert not any("its probabilities mislead" in text for text in high)
+
+
+def test_learned_smoothing_that_began_with_a_space_is_held_against_its_controls() -> None:
+    """LLS that learns among the nearest classes of a space knows of the classes; plain LLS does not."""
+    rows = [row("one-hot", table(2.0, 0.4)), row("lls", table(1.0, 0.4, 1), structured=True)]
+    controls = [row("lls shuffled", table(1.9, 0.4, 2)), row("lls random", table(1.9, 0.4, 3))]
+    assert judged(*rows, *controls).cause == "structure"
+    assert judged(rows[0], row("lls", table(1.0, 0.4, 1))).cause == "smoothing"

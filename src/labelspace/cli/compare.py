@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from labelspace.cli import options as shared
+from labelspace.cli.compare_options import of_methods, of_settings, seeds_of
 from labelspace.cli.progress import ComparisonBars
 from labelspace.cli.screen import bad_input_exits, console
 from labelspace.report.table import text_table
@@ -23,16 +24,38 @@ Example: labelspace compare lesions.csv --label grade --space "mild<moderate<sev
 
 Example: labelspace compare cifar-10 --space groups:cifar10-semantic --limit 5000
 
+Example: labelspace compare mnist --limit 2000 --label-noise pairwise:0.2 --seeds 12,123,1234
+
+Example: labelspace compare --methods 'lls,ce=lls,wide=lwal' --option 'ce.terms=["H(t,p)"]' --option wide.dim=100
+
+Example: labelspace compare --epochs 90 --optimiser sgd --schedule step --set milestones=[45,70] --set clip=1.0
+
 Example: labelspace compare --scores val.npz test.npz --cost prices.csv"""
+
+# what is heeded beside these two flags
+WITH_SCORES = frozenset(["scores", "data", "cost", "space", "names", "margin", "level", "as_json", "as_markdown"])
+WITH_PLAN = frozenset(["plan", "out", "fresh", "workers", "examples", "as_json", "as_markdown"])
 
 
 @bad_input_exits
 @shared.speaks_of_flags("seeds")
 def compare(
+    context: typer.Context,
     data: Annotated[
         list[str] | None, typer.Argument(help="A dataset's name, a folder or a file; with --scores, NPZ files.")
     ] = None,
-    methods: Annotated[str | None, typer.Option(help="Methods, with commas between: uniform,semantic,lls.")] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(help="Methods, with commas between: uniform,semantic,lls; NAME=lls is another form of one."),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            metavar="METHOD.NAME=VALUE",
+            help="An option of a method, such as lwal.dim=100; its strength, if given so, is not tuned. Repeatable.",
+        ),
+    ] = None,
     space: Annotated[
         str | None,
         typer.Option(
@@ -45,20 +68,46 @@ def compare(
         str | None,
         typer.Option(help='What mistakes cost: a CSV of prices, ordinal, squared, tree or "under=5,over=1".'),
     ] = None,
-    model: Annotated[str, typer.Option(help="A model's name, or auto.")] = "auto",
+    model: Annotated[str | None, typer.Option(help="A model's name, or auto.", show_default="auto")] = None,
     backbone: Annotated[
         str | None, typer.Option(help="Train on features of a frozen network: efficientnet-lite0 or minilm.")
     ] = None,
-    seeds: Annotated[int, typer.Option(help="Trainings of every method; fewer than 6 are indicative.")] = 6,
-    budget: Annotated[str, typer.Option(help="Time to spend, such as 2m or 1h: sets epochs and trials.")] = "2m",
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|LIST",
+            help="How many trainings of every method (fewer than 6 are indicative), or with which seeds: 12,123,1234."
+            " Strengths are tuned on the first.",
+            show_default="6",
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(help="Time to spend, such as 2m or 1h: sets epochs and trials.", show_default="2m"),
+    ] = None,
     epochs: Annotated[int | None, typer.Option(help="Passes over the training data, instead of a budget.")] = None,
     limit: Annotated[str | None, typer.Option(help="Cap on training samples: 5000, or a share: 50%.")] = None,
     batch_size: Annotated[int | None, typer.Option(help="Samples per step.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Of the optimiser.")] = None,
     optimiser: Annotated[str | None, typer.Option(help="sgd, adam or adamw.")] = None,
+    schedule: Annotated[
+        str | None, typer.Option(help="Of the rate, as in train: constant, linear, step, …", show_default="linear")
+    ] = None,
     weight_decay: Annotated[float | None, typer.Option(help="Of everything but learned labels.")] = None,
     augment: Annotated[list[str] | None, typer.Option(help="crop, flip, cutout:8, mixup:0.2, …; repeatable.")] = None,
+    label_noise: Annotated[
+        str | None, typer.Option(help="pairwise:RATE or symmetric:RATE, in training labels only.")
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Any other setting of the training or the plan: milestones=[40,80], clip=1.0, momentum=0, …",
+        ),
+    ] = None,
     margin: Annotated[float | None, typer.Option(help="Relative changes within ± this do not matter.")] = None,
+    level: Annotated[float | None, typer.Option(help="Of the intervals.", show_default="0.95")] = None,
     probabilities: Annotated[
         str | None, typer.Option(help='"as is", or "inverted" to undo a known smoothing before decisions.')
     ] = None,
@@ -95,8 +144,13 @@ def compare(
 
     given = data or []
     if scores:
-        _print(_scored(given, cost, space, names, margin), as_json, as_markdown)
+        _refuse_beside(context, "--scores", WITH_SCORES, "Nothing is trained there, so that they would change nothing.")
+        _print(_scored(given, cost, space, names, {"margin": margin, "level": level}), as_json, as_markdown)
         return
+    if names is not None:
+        raise ValueError("`--names` must be given with --scores. Got it without: data name their classes themselves.")
+    if plan is not None:
+        _refuse_beside(context, "--plan", WITH_PLAN, "The plan decides these: edit a copy of it.")
     if len(given) > 1:
         got = f"{len(given)}: {', '.join(given)}"
         raise ValueError(f"`data` must be one dataset. Got {got}. Files of scores need --scores.")
@@ -120,25 +174,25 @@ def compare(
         "batch_size": batch_size,
         "learning_rate": learning_rate,
         "optimiser": optimiser,
+        "schedule": schedule,
+        "label_noise": label_noise,
         "weight_decay": weight_decay,
         "augment": augment,
         "margin": margin,
+        "level": level,
         "probabilities": probabilities,
         "data_options": reader or None,
-        "methods": methods,
+        "method_options": of_methods(option or []) or None,
     }
-    others = {**settings, "space": space, "cost": cost, "data": given or None}
-    typed = [name for name, value in others.items() if value is not None]
-    if plan is not None and (typed or model != "auto" or seeds != 6):
-        got = ", ".join(typed) or "--model or --seeds"
-        raise ValueError(f"`--plan` must be given without what it decides. Got it with {got}. Edit a copy of it.")
+    more = of_settings(setting or [], {*inspect.signature(compare).parameters, *settings})
     with ComparisonBars() as bars:
         result = compare_labels(
-            given[0] if given else "digits",
+            given[0] if given else None,
+            methods=methods,
             space=space,
             cost=cost,
             model=model,
-            seeds=seeds,
+            seeds=None if seeds is None else seeds_of(seeds),
             budget=budget,
             plan=plan,
             out=out,
@@ -147,12 +201,24 @@ def compare(
             report=bars.report,
             command=_command(),
             **{name: value for name, value in settings.items() if value is not None},
+            **more,
         )
         page = result.save_html(examples=examples)
     _print(result, as_json, as_markdown, page)
 
 
-def _scored(given: list[str], cost: str | None, space: str | None, names: str | None, margin: float | None) -> Any:
+def _refuse_beside(context: typer.Context, flag: str, allowed: frozenset[str], remedy: str) -> None:
+    """Refuse flags that would not be heeded beside another."""
+    typed = []
+    for parameter in context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        if source is not None and source.name == "COMMANDLINE" and parameter.name not in allowed:
+            typed.append(parameter.opts[0] if parameter.param_type_name == "option" else str(parameter.name).upper())
+    if typed:
+        raise ValueError(f"`{flag}` must be given without {', '.join(typed)}. {remedy}")
+
+
+def _scored(given: list[str], cost: str | None, space: str | None, names: str | None, others: dict[str, Any]) -> Any:
     from labelspace.comparison import compare_scores
 
     if not given:
@@ -166,7 +232,7 @@ def _scored(given: list[str], cost: str | None, space: str | None, names: str | 
     elif any(equals for _, equals, _ in named):
         raise ValueError("`--scores` must be VALIDATION TEST, or NAME=FILE for every model. Got both forms.")
     classes = None if names is None else [name.strip() for name in names.split(",")]
-    extra = {} if margin is None else {"margin": margin}
+    extra = {name: value for name, value in others.items() if value is not None}
     return compare_scores(pairs, cost=cost, space=space, names=classes, command=_command(), **extra)
 
 

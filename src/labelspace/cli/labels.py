@@ -216,7 +216,8 @@ def template(
 
 
 def _nearest(space: LabelSpace, chosen: Sequence[str], k: int) -> dict[str, list[tuple[str, float]]]:
-    found = neighbours(space, k=k) if len(chosen) > 1 else {name: space.nearest(name, k) for name in chosen}
+    everyone = len(chosen) == len(space)
+    found = neighbours(space, k=k) if everyone else {name: space.nearest(name, k) for name in chosen}
     # larger is nearer, so that a distance comes with a minus; people know distances without
     plain = space.metric == "euclidean"
     return {name: [(other, abs(value) if plain else value) for other, value in found[name]] for name in chosen}

@@ -8,6 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from labelspace.cli.screen import errors
 from labelspace.engine.sweep import PROGRESS
+from labelspace.report.words import options_text
 
 EVERY = 0.5  # seconds between looks at the runs' folders
 PHASES = {"tuning": "tuning strengths", "seeds": "training seeds"}
@@ -60,8 +61,12 @@ class ComparisonBars:
             self._say(f"space   {plan['space']}")
         if plan["example"]:
             self._say(f"prices  {plan['cost']}: {plan['example']}")
+        for label, options in plan["options"].items():
+            self._say(f"options {label}: {options_text(options)}")
+        fewest, most = plan["trials"]
+        trials = f"{most} {'trial' if most == 1 else 'trials'}" if fewest == most else f"{fewest} to {most} trials"
         self._say(
-            f"plan    {plan['runs']} runs of {plan['epochs']} epochs, {plan['trials']} trials a method;"
+            f"plan    {plan['runs']} runs of {plan['epochs']} epochs, {trials} a method;"
             f" {Path(plan['folder']) / 'plan.toml'}"
         )
         if plan["left_out"]:

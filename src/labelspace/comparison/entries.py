@@ -1,6 +1,8 @@
 """Which label methods a comparison trains: the methods asked for, and the controls of those with a structured space."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from labelspace import _checks
@@ -12,8 +14,8 @@ from labelspace.space import LabelSpace
 
 Role = Literal["reference", "method", "control"]
 DEFAULT = ("onehot", "uniform", "semantic", "mixed", "lls", "lwal", "labelemb", "ols")
-REFERENCE = "one-hot"
-SHOWN = {"onehot": REFERENCE, "lls": "LLS", "lwal": "adaptive", "labelemb": "embedding", "ols": "OLS"}
+REFERENCE_METHOD = "onehot"
+SHOWN = {REFERENCE_METHOD: "one-hot", "lls": "LLS", "lwal": "adaptive", "labelemb": "embedding", "ols": "OLS"}
 NULL_SEED = 0  # of shuffled and random spaces
 
 
@@ -27,6 +29,7 @@ class Entry(NamedTuple):
     option: str | None  # the keyword argument that is tuned
     symbol: str
     values: tuple[float, ...]
+    options: Mapping[str, Any] = MappingProxyType({})  # other keyword arguments, the same in every trial
     of: str | None = None
     control: Literal["shuffled", "random"] | None = None
 
@@ -40,21 +43,56 @@ class Entry(NamedTuple):
         """Whether there is a choice of strengths."""
         return len(self.values) > 1
 
-    def trials(self) -> list[dict[str, float]]:
+    @property
+    def file(self) -> str:
+        """The name of the file that its space is kept in."""
+        return f"{self.label.replace(' ', '-')}.safetensors"
+
+    def trials(self) -> list[dict[str, Any]]:
         """Return the options of every trial; a method without a strength has one."""
-        return [{self.option: value} for value in self.values] if self.option is not None else [{}]
+        tried = [{self.option: value} for value in self.values] if self.option is not None else [{}]
+        return [{**self.options, **each} for each in tried]
 
 
-def check_methods(names: Sequence[str]) -> tuple[str, ...]:
+class Named(NamedTuple):
+    """A method under the name that it has in a comparison: its own, or another for another form of it."""
+
+    name: str
+    method: str
+
+    @classmethod
+    def read(cls, text: str) -> "Named":
+        """Read ``METHOD`` or ``NAME=METHOD``.
+
+        Example:
+            >>> Named.read("lls"), Named.read("forward=lls")
+            (Named(name='lls', method='lls'), Named(name='forward', method='lls'))
+        """
+        name, equals, method = text.partition("=")
+        return cls(name.strip(), method.strip()) if equals else cls(text.strip(), text.strip())
+
+    @property
+    def label(self) -> str:
+        """How it is shown."""
+        return SHOWN.get(self.method, self.method) if self.name == self.method else self.name
+
+
+def check_methods(names: Sequence[str] | str) -> tuple[str, ...]:
     """Return the methods to compare, one-hot first; unknown ones are refused with the nearest name."""
-    if isinstance(names, str):
-        names = [name.strip() for name in names.split(",")]
-    for name in names:
-        _checks.choice("compare", "methods", name, registered())
-        if "teacher" in criterion_class(name).needs:
+    listed = names.split(",") if isinstance(names, str) else list(names)
+    found: dict[str, Named] = {REFERENCE_METHOD: Named(REFERENCE_METHOD, REFERENCE_METHOD)}
+    for text in listed:
+        each = Named.read(text)
+        _checks.choice("compare", "methods", each.method, registered())
+        if "teacher" in criterion_class(each.method).needs:
             remedy = "Train it with: labelspace train … --method kd --teacher RUN."
-            raise _checks.fail("compare", "methods", "methods without a teacher", repr(name), remedy)
-    return tuple(dict.fromkeys(["onehot", *names]))
+            raise _checks.fail("compare", "methods", "methods without a teacher", repr(each.method), remedy)
+        if found.setdefault(each.name, each) != each:
+            raise _checks.fail("compare", "methods", "of different names", f"{each.name!r} twice")
+        if each.name != each.method and (each.name in registered() or not re.fullmatch(r"\w[\w.+-]*", each.name)):
+            expected = "NAME=METHOD with a name of letters, digits, -, + and . that no method has"
+            raise _checks.fail("compare", "methods", expected, repr(text.strip()))
+    return tuple(each.name if each.name == each.method else "=".join(each) for each in found.values())
 
 
 def takes_space(method: str) -> bool:
@@ -66,24 +104,39 @@ def make_entries(
     methods: Sequence[str],
     space: LabelSpace | None,
     data_space: LabelSpace | None,
-    strengths: dict[str, tuple[float, ...]],
+    strengths: Mapping[str, tuple[float, ...]],
+    options: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> list[Entry]:
     """Return the rows: the reference, the methods, and two controls for each method on the structured space.
 
     Args:
-        methods: registry names.
+        methods: as ``check_methods`` returns them.
         space: what is known about the classes; methods that need it are left out without it.
         data_space: what training data say about them (discriminants), for ``mixed``.
-        strengths: values to try, where they are not the method's own.
+        strengths: values to try, where they are not the method's own, by the name of the method.
+        options: further options, by the name of the method.
     """
     found: list[Entry] = []
-    for method in methods:
-        own = (data_space or space) if method == "mixed" else space
-        if takes_space(method) and own is None:
+    for each in map(Named.read, methods):
+        own = (data_space or space) if each.method == "mixed" else space
+        chosen = options.get(each.name, {})
+        if takes_space(each.method) and own is None:
             continue
-        found.append(_entry(method, own if takes_space(method) else None, strengths))
+        # methods that can do without one look at a space to know the nearest classes
+        used = criterion_class(each.method).looks_at_space(chosen)
+        found.append(_entry(each, own if used else None, strengths, chosen))
     controls = [control for entry in found if entry.structured and entry.space is space for control in _controls(entry)]
+    _check_labels([*found, *controls])
     return found + controls
+
+
+def _check_labels(entries: Sequence[Entry]) -> None:
+    """Refuse rows that would be shown, or kept in files, under one name; some file systems know no capitals."""
+    known: set[str] = set()
+    for entry in entries:
+        if entry.file.lower() in known:
+            raise _checks.fail("compare", "methods", "of names that no other row is shown by", repr(entry.label))
+        known.add(entry.file.lower())
 
 
 def count_runs(entries: Sequence[Entry], seeds: int) -> int:
@@ -94,11 +147,11 @@ def count_runs(entries: Sequence[Entry], seeds: int) -> int:
     first, further = set(), {}
     for entry in entries:
         first |= {_training(entry, options) for options in entry.trials()}
-        further[(_training(entry, {}), entry.values)] = seeds - 1
+        further[(_training(entry, entry.options), entry.values)] = seeds - 1
     return len(first) + sum(further.values())
 
 
-def _training(entry: Entry, options: dict[str, float]) -> tuple[Any, ...]:
+def _training(entry: Entry, options: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return what tells one training from another."""
     space = entry.space
     content = None if space is None else (space.names, space.kind, space.matrix.numpy().tobytes())
@@ -119,13 +172,15 @@ def fewer(values: Sequence[float], count: int = TRIALS) -> tuple[float, ...]:
     return tuple(values[round(place * (len(values) - 1) / (count - 1))] for place in range(count))
 
 
-def _entry(method: str, space: LabelSpace | None, strengths: dict[str, tuple[float, ...]]) -> Entry:
-    tuned = criterion_class(method).tuned
-    label = SHOWN.get(method, method)
-    role: Role = "reference" if method == "onehot" else "method"
+def _entry(
+    each: Named, space: LabelSpace | None, strengths: Mapping[str, tuple[float, ...]], options: Mapping[str, Any]
+) -> Entry:
+    tuned = criterion_class(each.method).tuned
+    role: Role = "reference" if each.name == REFERENCE_METHOD else "method"
+    entry = Entry(each.label, each.method, role, space, None, "", (), options)
     if tuned is None:
-        return Entry(label, method, role, space, None, "", ())
-    return Entry(label, method, role, space, tuned.option, tuned.symbol, strengths.get(method, tuned.values))
+        return entry
+    return entry._replace(option=tuned.option, symbol=tuned.symbol, values=strengths.get(each.name, tuned.values))
 
 
 def _controls(entry: Entry) -> list[Entry]:

@@ -27,7 +27,7 @@ def costly_pictures(folder: Path, content: dict[str, Any], count: int) -> list[t
         count: how many at most.
     """
     _checks.whole("report", "examples", count, low=1)
-    plan = Plan.load(folder / "plan.toml")
+    plan = Plan.load(folder / "plan.toml").config
     if plan.data == IN_MEMORY:
         raise _checks.fail("report", "examples", "left out: the pictures are not on disk", f"data {IN_MEMORY}")
     if content["data"]["kind"] != "images" and plan.backbone is None:

@@ -64,15 +64,16 @@ class Knowledge(NamedTuple):
         )
 
 
-def gather(space: Any, cost: Any, dataset: Dataset) -> Knowledge:
+def gather(space: Any, cost: Any, dataset: Dataset, labels: Tensor) -> Knowledge:
     """Return what is known: a space that was given, or an order of numbers, or WordNet where it has every name.
 
     Args:
         space: a LabelSpace, what ``labelspace.sources.named`` takes, or None to build what can be built.
         cost: what ``labelspace.sources.prices`` takes, or None for what the space implies.
         dataset: its names, and training samples for ``lda``.
+        labels: of the training samples, as they are trained on: with their noise, if there is any.
     """
-    found = _space(space, dataset)
+    found = _space(space, dataset, labels)
     # WordNet that nobody asked for is a guess: it may structure labels, beside its controls, but names no prices
     guessed = space is None and found is not None and found.source.get("builder") == "wordnet"
     given = _prices(cost, dataset, found) if cost is not None else None if guessed else implied(found)
@@ -88,11 +89,11 @@ def known(space: LabelSpace | None, cost: LabelSpace) -> Knowledge:
     return Knowledge(space, cost, spoken)
 
 
-def discriminants(dataset: Dataset) -> LabelSpace | None:
+def discriminants(dataset: Dataset, labels: Tensor) -> LabelSpace | None:
     """Return the label space that the training data themselves suggest; None for token ids, which have no geometry."""
     if dataset.kind == "text":
         return None
-    return lda(dataset.normalise(dataset.train.x).flatten(1), dataset.train.y, names=dataset.names)
+    return lda(dataset.normalise(dataset.train.x).flatten(1), labels, names=dataset.names)
 
 
 def _prices(cost: Any, dataset: Dataset, space: LabelSpace | None) -> LabelSpace:
@@ -107,12 +108,12 @@ def _prices(cost: Any, dataset: Dataset, space: LabelSpace | None) -> LabelSpace
         return prices(cost, among).subset(list(dataset.names))
 
 
-def _space(space: Any, dataset: Dataset) -> LabelSpace | None:
+def _space(space: Any, dataset: Dataset, labels: Tensor) -> LabelSpace | None:
     if isinstance(space, LabelSpace):
         _checks.known_names("compare", "classes of the data", list(dataset.names), space.names)
         return space.subset(list(dataset.names))
     if space is not None:
-        x, y = (dataset.normalise(dataset.train.x).flatten(1), dataset.train.y) if str(space) == "lda" else (None, None)
+        x, y = (dataset.normalise(dataset.train.x).flatten(1), labels) if str(space) == "lda" else (None, None)
         return named(space, dataset.names, x, y, among=dataset.source.get("all_names"))
     if numeric_order(dataset.names) is not None:
         return named("ordinal", dataset.names)

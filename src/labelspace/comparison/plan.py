@@ -9,52 +9,75 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from labelspace import _checks, _files
-from labelspace.data import chosen
+from labelspace.engine.config import FILLED_IN, Config, make_config
 
 TRIALS = 5
+# of a configuration, what a comparison decides for each run by itself
+OF_A_RUN = ("method", "method_options", "space", "teacher", "seed", *FILLED_IN)
+TRAINING = tuple(name for name in Config.model_fields if name not in OF_A_RUN)
+USUAL: dict[str, Any] = {"batch_size": 64, "learning_rate": 3e-3, "schedule": "linear"}
+NEEDED = ("data", "methods", "model", "epochs")
 
 
 class Plan(BaseModel):
     """What is compared, on what, how it is trained and how it is judged.
 
+    In its file all fields stand beside each other, those of ``config`` among them; see ``make_plan``.
+
     Example:
-        >>> Plan(data="digits", methods=("onehot", "uniform"), model="linear", epochs=3).seeds
-        6
+        >>> plan = make_plan(data="digits", methods=["onehot", "uniform"], model="linear", epochs=3, momentum=0.0)
+        >>> plan.seeds, plan.config.momentum, plan.config.schedule
+        (6, 0.0, 'linear')
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
 
-    data: str = Field(description="a dataset's name, or a folder or file")
-    data_options: dict[str, Any] = Field(default_factory=dict)
-    limit: int | str | None = None
-    methods: tuple[str, ...]
+    config: Config = Field(description="what all runs share; method, space and seed are each run's own")
+    methods: tuple[str, ...] = Field(description="methods, or NAME=METHOD for another form of one")
     space: str | None = None
     cost: str | None = None
-    model: str
-    model_options: dict[str, Any] = Field(default_factory=dict)
-    backbone: str | None = None
-    epochs: int = Field(ge=1)
-    batch_size: int = Field(64, ge=1)
-    learning_rate: float = Field(3e-3, gt=0)
-    optimiser: Literal["sgd", "adam", "adamw"] = "adam"
-    schedule: Literal["constant", "linear"] = "linear"
-    weight_decay: float = Field(0.0, ge=0)
-    augment: tuple[str, ...] = ()
-    seeds: int = Field(6, ge=1, description="0, 1, …; the first one is the tuning seed too")
+    seeds: int | tuple[int, ...] = Field(6, description="how many, or which; the first one is the tuning seed too")
     strengths: dict[str, tuple[float, ...]] = Field(default_factory=dict, description="what is tried, per method")
+    method_options: dict[str, dict[str, Any]] = Field(default_factory=dict, description="other options, per method")
     probabilities: Literal["as is", "inverted"] = "as is"
     margin: float = Field(0.05, gt=0, le=1, description="relative changes within ± this do not matter")
     level: float = Field(0.95, gt=0, lt=1)
 
-    @field_validator("limit", mode="before")
+    @field_validator("seeds", mode="before")
     @classmethod
-    def _limit_is_a_number_or_a_share(cls, value: Any) -> int | str | None:
-        return chosen.cap(value)
+    def _count_or_list(cls, value: Any) -> Any:
+        listed = isinstance(value, list | tuple)
+        numbers = list(value) if listed else [value]
+        if not all(isinstance(number, int) and not isinstance(number, bool) for number in numbers):
+            raise ValueError("a number of seeds, or a list of them")
+        if listed and (not numbers or len(set(numbers)) < len(numbers) or min(numbers) < 0):
+            raise ValueError("different seeds, each 0 or more")
+        if not listed and value < 1:
+            raise ValueError("greater than or equal to 1")
+        return tuple(numbers) if listed else value
+
+    @property
+    def chosen_seeds(self) -> tuple[int, ...]:
+        """The seeds themselves, the tuning seed first."""
+        return tuple(range(self.seeds)) if isinstance(self.seeds, int) else self.seeds
+
+    def training(self) -> dict[str, Any]:
+        """Return what all runs share, by the names of ``Config``."""
+        return self.config.model_dump(mode="json", include=set(TRAINING))
+
+    def plain(self) -> dict[str, Any]:
+        """Return every choice as plain data."""
+        own = self.model_dump(mode="json", exclude={"config"})
+        values = {**self.training(), **own}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def with_training(self, **values: Any) -> "Plan":
+        """Return the same plan, trained otherwise; values are taken as they are."""
+        return self.model_copy(update={"config": self.config.model_copy(update=values)})
 
     def save(self, path: Path) -> None:
         """Write it as TOML."""
-        values = {name: value for name, value in self.model_dump(mode="json").items() if value is not None}
-        lines = [f"{name} = {_toml(value)}" for name, value in values.items()]
+        lines = [f"{name} = {_toml(value)}" for name, value in self.plain().items()]
         _files.write_bytes(path, ("\n".join(lines) + "\n").encode())
 
     @classmethod
@@ -69,19 +92,49 @@ class Plan(BaseModel):
             raise _checks.fail("compare", "plan", "a TOML file", f"{path}: {error}") from error
 
 
+OWN = tuple(name for name in Plan.model_fields if name != "config")
+
+
 def make_plan(**values: Any) -> Plan:
-    """Build a plan; a wrong or unknown value gets one clear message."""
+    """Build a plan; a wrong or unknown value gets one clear message.
+
+    Args:
+        values: the fields of ``Plan`` but ``config``, and beside them those of ``Config`` that all runs share.
+    """
     for name in values:
-        _checks.choice("compare", "option name", name, list(Plan.model_fields))
+        _checks.choice("compare", "option name", name, [*OWN, *TRAINING])
+    for name in NEEDED:
+        if name not in values:
+            raise _checks.fail("compare", name, "given", "nothing")
+    config = _config({name: value for name, value in values.items() if name in TRAINING})
+    own = {name: value for name, value in values.items() if name in OWN}
+    if isinstance(own.get("method_options"), dict):
+        own["method_options"] = {name: _options(name, given) for name, given in own["method_options"].items()}
     try:
-        return Plan(**values)
+        return Plan(config=config, **own)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        if first["type"] == "missing":
-            raise _checks.fail("compare", place, "given", "nothing") from error
         expected = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
         raise _checks.fail("compare", place, expected[0].lower() + expected[1:], repr(first["input"])) from error
+
+
+def _config(values: dict[str, Any]) -> Config:
+    try:
+        return make_config(**{**USUAL, **values})
+    except (ValueError, TypeError) as error:
+        # the same sentence; but it was compare that was called
+        raise type(error)(str(error).replace("` of train must", "` of compare must", 1)) from error
+
+
+def _options(name: str, given: Any) -> Any:
+    """Return the options of a method as plain data, arrays as lists."""
+    if not isinstance(given, dict):
+        expected = "options by their names, for every method"
+        raise _checks.fail_type(
+            "compare", f"method_options.{name}", expected, repr(given), 'Such as {"lls": {"rank": 2}}.'
+        )
+    return _config({"method_options": given}).method_options
 
 
 def _toml(value: Any) -> str:

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 from labelspace import _checks
 from labelspace.comparison import budget as budgets
 from labelspace.comparison import folder as folders
-from labelspace.comparison.entries import Entry, check_methods, fewer, make_entries
+from labelspace.comparison.entries import Entry, Named, check_methods, fewer, make_entries
 from labelspace.comparison.knowledge import Knowledge, discriminants, gather
 from labelspace.comparison.outcome import Judge
 from labelspace.comparison.plan import TRIALS, Plan, make_plan
-from labelspace.comparison.training import SHARED, Report
+from labelspace.comparison.training import Report
 from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
-from labelspace.engine.build import Job, Outline, make_learner, prepare
+from labelspace.engine.build import Job, Outline, make_learner, prepare, training_labels
 from labelspace.engine.config import make_config
 from labelspace.engine.run import own_threads_and_draws
 from labelspace.space import LabelSpace
@@ -32,11 +32,11 @@ class Question:
     Args:
         data: name or path; ``IN_MEMORY`` where ``dataset`` is given.
         dataset: the data, where it has no name.
-        methods: registry names.
+        methods: registry names, or NAME=METHOD.
         space: what is known about the classes.
         cost: what mistakes cost.
         model: a model's name, or auto.
-        seeds: how many.
+        seeds: how many, or which.
         budget: a span of time.
         options: other fields of a plan.
     """
@@ -47,7 +47,7 @@ class Question:
     space: Any
     cost: Any
     model: str
-    seeds: int
+    seeds: int | Sequence[int]
     budget: str
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -73,7 +73,7 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
     """Return the setting of a comparison; its plan is on disk from here on, and is used when it is called again.
 
     Args:
-        question: what was asked for; a plan takes its place, but for data, space and prices that are in memory.
+        question: what was asked for; a plan takes its place, but for data that are in memory.
         plan: one to repeat, or None.
         out: the folder that holds comparisons.
         fresh: start over.
@@ -90,23 +90,27 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
         remedy = "Strengths and temperatures are chosen on it, and never on test data; `labelspace train` takes none."
         raise _checks.fail("compare", "validation", "a part of the data", "no validation samples", remedy)
     if plan is not None:
-        folder = folders.folder_of(out, plan.data, {**plan.model_dump(mode="json"), "key": job.dataset.key})
+        folder = folders.folder_of(out, plan.config.data, {**plan.plain(), "key": job.dataset.key})
     else:
         folder = question.folder(out, job.dataset.key)
         if not fresh and (folder / "plan.toml").is_file():
             # a budget would be measured anew, and might buy something else
             plan = draft = _checked(Plan.load(folder / "plan.toml"))
             job = _job(draft, question.dataset)
-    knowledge = gather(question.space, question.cost, job.dataset)
-    suggested = discriminants(job.dataset) if "mixed" in draft.methods else None
-    entries = make_entries(draft.methods, knowledge.space, suggested, draft.strengths)
+    # what the data say of classes comes from the labels that are trained on: clean ones would leak through it
+    labels = training_labels(job)
+    knowledge = gather(question.space, question.cost, job.dataset, labels)
+    mixed = any(Named.read(each).method == "mixed" for each in draft.methods)
+    suggested = discriminants(job.dataset, labels) if mixed else None
+    entries = make_entries(draft.methods, knowledge.space, suggested, draft.strengths, draft.method_options)
     if len(entries) == 1:
         remedy = "Methods that need a label space were left out: give one with --space, or choose others."
         raise _checks.fail("compare", "methods", "something to compare one-hot labels with", "one-hot alone", remedy)
+    _check_built(entries, draft, job)
     if plan is None:
-        draft = _sized(draft, job)
+        draft = _sized(draft, question, job)
         plan = _affordable(draft, question, _like(job, draft), len(entries), workers, tell)
-        entries = make_entries(plan.methods, knowledge.space, suggested, plan.strengths)
+        entries = make_entries(plan.methods, knowledge.space, suggested, plan.strengths, plan.method_options)
     folders.open_folder(folder, fresh)
     plan = _with_files(plan, folder, question, knowledge)
     plan.save(folder / "plan.toml")
@@ -115,25 +119,59 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
 
 
 def _checked(plan: Plan) -> Plan:
-    """Return a plan that was read, which somebody may have edited: one-hot first, strengths of known methods only."""
+    """Return a plan in which everything goes together: one-hot first, strengths and options of known methods only.
+
+    An option that is the method's strength is the one strength that is tried.
+    """
     methods = check_methods(plan.methods)
-    for method, values in plan.strengths.items():
-        _checks.choice("compare", "strengths", method, methods)
-        if not values or criterion_class(method).tuned is None:
+    named = {each.name: each for each in map(Named.read, methods)}
+    strengths, options = dict(plan.strengths), {name: dict(each) for name, each in plan.method_options.items()}
+    for name in options:
+        _checks.choice("compare", "method_options", name, named)
+        tuned = criterion_class(named[name].method).tuned
+        if tuned is None or tuned.option not in options[name]:
+            continue
+        if name in strengths:
+            got = f"both a strength and {tuned.option!r} for {name!r}"
+            raise _checks.fail("compare", "method_options", "given without strengths of the same method", got)
+        value = options[name].pop(tuned.option)
+        strengths[name] = (_checks.number("compare", f"method_options.{name}.{tuned.option}", value),)
+    for name, values in strengths.items():
+        _checks.choice("compare", "strengths", name, named)
+        if not values or criterion_class(named[name].method).tuned is None:
             expected = "one or more numbers for methods that have a strength"
-            raise _checks.fail("compare", "strengths", expected, f"{list(values)} for {method!r}")
-    return plan.model_copy(update={"methods": methods})
+            raise _checks.fail("compare", "strengths", expected, f"{list(values)} for {name!r}")
+    kept = {name: each for name, each in options.items() if each}
+    return plan.model_copy(update={"methods": methods, "strengths": strengths, "method_options": kept})
+
+
+def _check_built(entries: Sequence[Entry], plan: Plan, job: Job) -> None:
+    """Refuse options with which a method cannot be built at any of its strengths, before anything is trained."""
+    for entry in entries:
+        problem: Exception | None = None
+        for options in entry.trials() if entry.options and entry.role != "control" else []:
+            config = make_config(**plan.training(), method=entry.method, method_options=options)
+            config = config.model_copy(update={"model": job.config.model})
+            try:
+                make_learner(config, Outline.of(job.dataset), entry.space)
+            except (ValueError, TypeError) as error:
+                problem = problem or error
+            else:
+                problem = None
+                break
+        if problem is not None:
+            raise problem
 
 
 def _asked_by(plan: Plan, question: Question) -> Question:
     """Return the question that a plan answers."""
     return Question(
-        data=plan.data,
+        data=plan.config.data,
         dataset=question.dataset,
         methods=plan.methods,
         space=plan.space,
         cost=plan.cost,
-        model=plan.model,
+        model=plan.config.model,
         seeds=plan.seeds,
         budget=question.budget,
     )
@@ -145,15 +183,12 @@ def _draft(question: Question) -> Plan:
         "space": question.space if isinstance(question.space, str) else None,
         "cost": question.cost if isinstance(question.cost, str) else None,
     }
-    fixed = {"data": question.data, "methods": check_methods(question.methods), "seeds": question.seeds}
-    plan = make_plan(**{"epochs": 1, **fixed, **named, "model": question.model, **question.options})
-    for method in plan.strengths:
-        _checks.choice("compare", "strengths", method, plan.methods)
-    return plan
+    fixed = {"data": question.data, "methods": question.methods, "seeds": question.seeds}
+    return _checked(make_plan(**{"epochs": 1, **fixed, **named, "model": question.model, **question.options}))
 
 
 def _job(plan: Plan, dataset: Dataset | None) -> Job:
-    config = make_config(**{name: getattr(plan, name) for name in SHARED})
+    config = plan.config.model_copy(update={"seed": plan.chosen_seeds[0]})
     with own_threads_and_draws(config):
         job = prepare(config, dataset)
         # a model that cannot be built ends it here
@@ -161,20 +196,18 @@ def _job(plan: Plan, dataset: Dataset | None) -> Job:
         return job
 
 
-def _sized(plan: Plan, job: Job) -> Plan:
+def _sized(plan: Plan, question: Question, job: Job) -> Plan:
     """Return the plan with the model's name, and batches and a rate that suit it unless they were given."""
-    given, samples = plan.model_fields_set, len(job.dataset.train)
     dense = job.config.model.startswith(("mlp", "linear"))
-    suited = {"batch_size": 32 if samples < SMALL else 128, "learning_rate": 1e-2 if dense else 1e-3}
-    chosen = {name: value for name, value in suited.items() if name not in given}
-    return plan.model_copy(update={"model": job.config.model, **chosen})
+    suited = {"batch_size": 32 if len(job.dataset.train) < SMALL else 128, "learning_rate": 1e-2 if dense else 1e-3}
+    chosen = {name: value for name, value in suited.items() if name not in question.options}
+    return plan.with_training(model=job.config.model, **chosen)
 
 
 def _like(job: Job, plan: Plan) -> Job:
     """Return the job, trained as the plan says."""
-    return job._replace(
-        config=job.config.model_copy(update={name: getattr(plan, name) for name in ("batch_size", "learning_rate")})
-    )
+    sizes = {"batch_size": plan.config.batch_size, "learning_rate": plan.config.learning_rate}
+    return job._replace(config=job.config.model_copy(update=sizes))
 
 
 def _affordable(plan: Plan, question: Question, job: Job, rows: int, workers: int, tell: Report) -> Plan:
@@ -182,21 +215,23 @@ def _affordable(plan: Plan, question: Question, job: Job, rows: int, workers: in
     if "epochs" in question.options:
         return plan.model_copy(update={"strengths": _strengths(plan, TRIALS)})
     seconds = budgets.seconds(question.budget)
-    wanted = budgets.wanted_epochs(len(job.dataset.train), plan.batch_size)
+    wanted = budgets.wanted_epochs(len(job.dataset.train), plan.config.batch_size)
     tell("measuring", {"budget": question.budget})
-    amount = budgets.affordable(seconds, budgets.epoch_seconds(job), wanted, rows, plan.seeds, workers)
+    per_epoch = budgets.epoch_seconds(job)
+    amount = budgets.affordable(seconds, per_epoch, wanted, rows, len(plan.chosen_seeds), workers)
     if not amount.enough:
         tell("tight", {"budget": question.budget, "epochs": amount.epochs})
-    return plan.model_copy(update={"epochs": amount.epochs, "strengths": _strengths(plan, amount.trials)})
+    sized = plan.with_training(epochs=amount.epochs)
+    return sized.model_copy(update={"strengths": _strengths(plan, amount.trials)})
 
 
 def _strengths(plan: Plan, trials: int) -> dict[str, tuple[float, ...]]:
     """Return what is tried for each method: what was asked for, else so many of its own values."""
     found = {}
-    for method in plan.methods:
-        tuned = criterion_class(method).tuned
+    for each in map(Named.read, plan.methods):
+        tuned = criterion_class(each.method).tuned
         if tuned is not None:
-            found[method] = plan.strengths.get(method) or fewer(tuned.values, trials)
+            found[each.name] = plan.strengths.get(each.name) or fewer(tuned.values, trials)
     return found
 
 

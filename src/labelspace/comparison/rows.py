@@ -41,6 +41,7 @@ class Row:
         p_holm: its p-value, corrected for the number of methods.
         winner: the method of least validation cost.
         inverted: whether its probabilities had a known smoothing undone.
+        options: what its method was given beside the strength.
     """
 
     label: str
@@ -66,6 +67,7 @@ class Row:
     p_holm: float | None = None
     winner: bool = False
     inverted: bool = False
+    options: dict[str, Any] = field(default_factory=dict)
 
     @property
     def headline(self) -> dict[str, float]:
@@ -95,7 +97,10 @@ class Row:
         """Return it as JSON data."""
         moved = None if self.change is None else asdict(self.change)
         names = "label method role of control structured strength trials runs temperatures validation_cost argmax"
-        found = {name: getattr(self, name) for name in [*names.split(), "min_cost", "winner", "marked", "inverted"]}
+        found = {
+            name: getattr(self, name)
+            for name in [*names.split(), "min_cost", "winner", "marked", "inverted", "options"]
+        }
         return {
             **found,
             **self.calibration,

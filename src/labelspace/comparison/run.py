@@ -10,9 +10,10 @@ import torch
 from threadpoolctl import threadpool_limits
 
 import labelspace
+from labelspace import _checks
 from labelspace.comparison import folder as folders
 from labelspace.comparison.caveats import caveats
-from labelspace.comparison.entries import DEFAULT, check_methods, count_runs
+from labelspace.comparison.entries import DEFAULT, Named, check_methods, count_runs
 from labelspace.comparison.geometry import write_geometry
 from labelspace.comparison.plan import Plan
 from labelspace.comparison.planning import IN_MEMORY, Question, Setting, set_up
@@ -29,14 +30,14 @@ from labelspace.space import LabelSpace
 
 
 def compare(
-    data: Any = "digits",
+    data: Any = None,
     *,
-    methods: Sequence[str] | str = DEFAULT,
+    methods: Sequence[str] | str | None = None,
     space: str | Path | LabelSpace | None = None,
     cost: Any = None,
-    model: str = "auto",
-    seeds: int = 6,
-    budget: str = "2m",
+    model: str | None = None,
+    seeds: int | Sequence[int] | None = None,
+    budget: str | None = None,
     plan: str | Path | None = None,
     out: str | Path = "runs",
     fresh: bool = False,
@@ -52,22 +53,28 @@ def compare(
     decisions. Killed and called again, it goes on where it was.
 
     Args:
-        data: a dataset's name, a folder or file, a Dataset, or a pair ``(x, y)``.
-        methods: registry names; one-hot is always among them.
+        data: a dataset's name, a folder or file, a Dataset, or a pair ``(x, y)``; digits if left out.
+        methods: registry names; one-hot is always among them, and eight are compared if left out. ``"NAME=METHOD"`` is
+            another form of a method, with options of its own.
         space: what is known about the classes, as ``labelspace.sources.named`` takes it; without it an order of
             numbers or WordNet, where that is possible.
         cost: what mistakes cost, as ``labelspace.sources.prices`` takes it; without it what the space implies.
-        model: a model's name, or auto.
-        seeds: how many; fewer than six are only indicative.
-        budget: a span of time such as ``2m``: it sets epochs and the number of trials, unless ``epochs`` is given.
-        plan: a plan that an earlier comparison left; it takes the place of everything above.
+        model: a model's name; ``"auto"`` if left out.
+        seeds: how many (six if left out; fewer are only indicative), or a list of which; strengths are tuned on the
+            first.
+        budget: a span of time, two minutes if left out: it sets epochs and the number of trials, unless ``epochs`` is
+            given.
+        plan: a plan that an earlier comparison left. It says everything above and all options, which must then be left
+            out; but data that are only in memory are given again.
         out: the folder that holds comparisons.
         fresh: start over instead of going on.
         executor: where to compute; processes of one thread each by default.
         report: told of every step.
         command: how it was asked for, for the report.
-        options: other fields of a plan: backbone, epochs, limit, data_options, margin, probabilities, …; and of
-            ``labelspace.data.load``: ``classes=["cat", "dog"]``, ``validation="first 5000"``.
+        options: other fields of a plan: ``method_options={"lls": {"terms": ["H(t,p)"]}}``, strengths, margin, level,
+            probabilities; how every model is trained, by the names of ``Config``: backbone, epochs, limit,
+            data_options, schedule, milestones, label_noise, …; and of ``labelspace.data.load``:
+            ``classes=["cat", "dog"]``, ``validation="first 5000"``.
 
     Example:
         >>> import tempfile
@@ -79,12 +86,25 @@ def compare(
     tell: Report = report or (lambda event, numbers: None)
     executor = executor or Processes()
     given = None if plan is None else Plan.load(plan)
+    typed = {"methods": methods, "space": space, "cost": cost, "model": model, "seeds": seeds, "budget": budget}
+    if given is not None:
+        _check_alone(given, data, [name for name, value in typed.items() if value is not None] + list(options))
     if any(name in options for name in ("data_options", *OF_DATA)):
         options["data_options"] = data_options("compare", options)
-    reading = options.get("data_options", {}) if given is None else given.data_options
-    dataset = None if isinstance(data, str | Path) else as_dataset(data, reading)
-    name = str(data) if dataset is None else IN_MEMORY
-    question = Question(name, dataset, check_methods(methods), space, cost, model, seeds, budget, options)
+    reading = options.get("data_options", {}) if given is None else given.config.data_options
+    source = "digits" if data is None and given is None else data
+    dataset = None if source is None or isinstance(source, str | Path) else as_dataset(source, reading)
+    question = Question(
+        data=str(source) if dataset is None else IN_MEMORY,
+        dataset=dataset,
+        methods=check_methods(DEFAULT if methods is None else methods),
+        space=space,
+        cost=cost,
+        model="auto" if model is None else model,
+        seeds=6 if seeds is None else seeds,
+        budget="2m" if budget is None else budget,
+        options=options,
+    )
     setting = set_up(question, given, out, fresh, getattr(executor, "workers", 1), tell)
     tell("plan", _announced(setting))
     trainer = Trainer(setting.plan, setting.folder, setting.judge, dataset, executor, report)
@@ -97,12 +117,32 @@ def compare(
     return Comparison(setting.folder, content)
 
 
+def _check_alone(plan: Plan, data: Any, others: Sequence[str]) -> None:
+    """Refuse what a plan decides already: it would not be heeded."""
+    named = data is None or isinstance(data, str | Path)
+    if plan.config.data == IN_MEMORY:
+        if named:
+            remedy = (
+                "The plan was made for data that are not on disk: give the same again, as in compare((x, y), plan=…)."
+            )
+            raise _checks.fail("compare", "data", "given in memory", "nothing" if data is None else repr(data), remedy)
+    elif data is not None:
+        others = ["data", *others]
+    if others:
+        remedy = "Edit a copy of the plan, or leave the plan out."
+        raise _checks.fail("compare", "plan", "given without what it decides", f"it with {', '.join(others)}", remedy)
+
+
 def _announced(setting: Setting) -> dict[str, Any]:
     """Return what is told before training."""
     plan, spoken, entries = setting.plan, setting.knowledge.spoken, setting.entries
-    left_out = [method for method in plan.methods if method not in {entry.method for entry in entries}]
+    shown = {entry.label for entry in entries}
+    left_out = [each.name for each in map(Named.read, plan.methods) if each.label not in shown]
+    seeds = len(plan.chosen_seeds)
     tuned = [entry for entry in entries if entry.tuned]
     trials = sum(len(entry.trials()) for entry in tuned)
+    # of those that have a strength; the others have nothing to try
+    tried = [len(entry.trials()) for entry in entries if entry.option is not None] or [1]
     return {
         "title": title_of(plan, setting.knowledge, setting.job.dataset),
         "folder": str(setting.folder),
@@ -111,10 +151,11 @@ def _announced(setting: Setting) -> dict[str, Any]:
         "example": spoken["example"],
         "rows": [entry.label for entry in entries],
         "left_out": left_out,
-        "epochs": plan.epochs,
-        "trials": max(len(entry.trials()) for entry in entries),
-        "phases": {"tuning": trials, "seeds": len(entries) * plan.seeds - len(tuned)},
-        "runs": count_runs(entries, plan.seeds),
+        "options": {entry.label: dict(entry.options) for entry in entries if entry.options and entry.of is None},
+        "epochs": plan.config.epochs,
+        "trials": (min(tried), max(tried)),
+        "phases": {"tuning": trials, "seeds": len(entries) * seeds - len(tuned)},
+        "runs": count_runs(entries, seeds),
     }
 
 
@@ -164,4 +205,5 @@ def _row(trained: Trained) -> Row:
         strength=strength,
         trials=[trial._asdict() for trial in trained.trials],
         runs=[run.folder.name for run in trained.runs if run.folder is not None],
+        options=dict(entry.options),
     )

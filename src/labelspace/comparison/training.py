@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from labelspace.comparison.entries import Entry
 from labelspace.comparison.outcome import Judge, Outcome, Scores
 from labelspace.comparison.plan import Plan
+from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
 from labelspace.engine.config import Config, make_config
 from labelspace.engine.executors import Executor
@@ -16,22 +17,6 @@ from labelspace.engine.sweep import Failure, SweepError, outcomes
 
 Report = Callable[[str, dict[str, Any]], None]
 INVERTIBLE = ("uniform", "semantic", "mixed")  # their targets are fixed: (1−σ)·I + σ·A
-# what a plan says about the training of every run
-SHARED = (
-    "data",
-    "data_options",
-    "limit",
-    "model",
-    "model_options",
-    "backbone",
-    "epochs",
-    "batch_size",
-    "learning_rate",
-    "optimiser",
-    "schedule",
-    "weight_decay",
-    "augment",
-)
 
 
 class Trial(NamedTuple):
@@ -49,7 +34,7 @@ class Trained(NamedTuple):
 
     entry: Entry
     trials: list[Trial]
-    options: dict[str, float]
+    options: dict[str, Any]
     runs: list[Run]
     outcome: Outcome
 
@@ -78,8 +63,8 @@ class Trainer:
         """Keep what all runs share."""
         self.plan, self.folder, self.judge = plan, folder, judge
         self.dataset, self.executor, self.report = dataset, executor, report
-        self.base = {name: getattr(plan, name) for name in SHARED}
-        self.seeds = tuple(range(plan.seeds))
+        self.base = plan.training()
+        self.seeds = plan.chosen_seeds
         self.problems: list[str] = []
         self.failures: list[Failure] = []
 
@@ -127,7 +112,7 @@ class Trainer:
         return [Run.load(self.folder / "runs" / _best(trials).run)] if trials else []
 
     def _trained(
-        self, entry: Entry, trials: dict[str, list[Trial]], options: dict[str, float], runs: Sequence[Run | None]
+        self, entry: Entry, trials: dict[str, list[Trial]], options: dict[str, Any], runs: Sequence[Run | None]
     ) -> Trained | None:
         """Return a row of which no seed is missing, judged."""
         present = [run for run in runs if run is not None]
@@ -156,14 +141,14 @@ class Trainer:
         report = self.report
         return None if report is None else lambda event, numbers: report(event, {"phase": phase, **numbers})
 
-    def _config(self, entry: Entry, options: dict[str, float], seed: int) -> Config:
+    def _config(self, entry: Entry, options: dict[str, Any], seed: int) -> Config:
         space = None if entry.space is None else str(self._space_file(entry))
         return make_config(**self.base, method=entry.method, method_options=options, space=space, seed=seed)
 
     def _space_file(self, entry: Entry) -> Path:
-        return self.folder / "spaces" / f"{entry.label.replace(' ', '-')}.safetensors"
+        return self.folder / "spaces" / entry.file
 
-    def _trial(self, entry: Entry, options: dict[str, float], run: Run) -> Trial | None:
+    def _trial(self, entry: Entry, options: dict[str, Any], run: Run) -> Trial | None:
         """Return what a run says of a strength; None where it cannot be judged, which is noted."""
         assert run.folder is not None
         value = None if entry.option is None else options[entry.option]
@@ -175,9 +160,10 @@ class Trainer:
             self.problems.append(f"{entry.label} ({options}) cannot be judged: {error}")
             return None
 
-    def _outcome(self, entry: Entry, options: dict[str, float], runs: Sequence[Run]) -> Outcome:
+    def _outcome(self, entry: Entry, options: dict[str, Any], runs: Sequence[Run]) -> Outcome:
         targets = None
-        if self.judge.inverted and entry.option == "smoothing" and entry.method in INVERTIBLE:
+        fixed = entry.option == "smoothing" and entry.method in INVERTIBLE and not _learned(runs[0])
+        if self.judge.inverted and fixed:
             targets = runs[0].space.relations().targets(options["smoothing"])
         return Outcome([scores_of(run) for run in runs], self.judge, targets)
 
@@ -188,12 +174,18 @@ def scores_of(run: Run) -> Scores:
     return Scores(found["validation_scores"], found["validation_y"], found["test_scores"], found["test_y"])
 
 
+def _learned(run: Run) -> bool:
+    """Return whether a run learned its targets: they are then not those that its strength says."""
+    names = criterion_class(run.config.method).label_parameters
+    return any(f"criterion.{name}" in run.weights for name in names)
+
+
 def _best(trials: Sequence[Trial]) -> Trial:
     """Return the trial of least validation cost; of equals, the weakest."""
     return min(trials, key=lambda trial: trial.validation_cost)
 
 
-def _cheapest(entry: Entry, trials: Sequence[Trial]) -> dict[str, float]:
+def _cheapest(entry: Entry, trials: Sequence[Trial]) -> dict[str, Any]:
     """Return the options that were chosen; those of the only trial where there was no choice."""
     if not trials:
         return entry.trials()[0]

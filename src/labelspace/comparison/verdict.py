@@ -206,7 +206,7 @@ def _cause(rows: Sequence[Row], winner: Row, word: str, groups: Tensor | None) -
         how = "better" if _below(_against(best, winner, groups)) else "about as well"
         known = f", not the {word}" if controls else _structure(rows, word, groups)
         return "smoothing", f"{_named(best)} {'does' if best.control else 'do'} {how}: smoothing did it{known}."
-    if winner.method in SMOOTHING:
+    if winner.method in SMOOTHING and not winner.structured:
         # they know nothing of the classes to begin with: whatever they gained, the space did not give it to them
         return "smoothing", f"{SMOOTHING[winner.method]} did it{_structure(rows, word, groups)}."
     if best is not None:

@@ -14,7 +14,7 @@ from labelspace.report.curves import learning_curves
 from labelspace.report.geometry import distances, projections
 from labelspace.report.measures import measured
 from labelspace.report.packing import rounded
-from labelspace.report.reading import Material, read_comparison
+from labelspace.report.reading import Material, Row, read_comparison
 from labelspace.report.room import LIMIT, Room
 from labelspace.report.spaces import distinct_spaces, space_pictures, targets
 
@@ -139,22 +139,31 @@ def _caveats(material: Material) -> list[tuple[str, str]]:
         part: data["counts"][part] for part in ("train", "validation", "test") if data.get("counts", {}).get(part)
     }
     seeds = len(facts["seeds"])
+    which = "" if facts["seeds"] == list(range(seeds)) else f" ({', '.join(map(str, facts['seeds']))})"
     frozen = f" on frozen features of {facts['backbone']}" if facts.get("backbone") else ""
     epochs = f", {facts['epochs']} epochs" if facts.get("epochs") else ""
     # scores that came from elsewhere have no model, and may be of a single one
     model = f"{facts['model']}{frozen}{epochs}" if facts["model"] else ""
     few = ", so the result is indicative only" if facts["verdict"]["indicative"] else ""
     samples = " / ".join(f"{words.count(number)} {part}" for part, number in counts.items())
-    example = facts["cost"].get("example")
+    example, noise = facts["cost"].get("example"), facts.get("label_noise")
     listed = [
         ("Model", model),
         ("Samples", samples),
-        ("Seeds", f"{seeds}{few}" if seeds else ""),
+        ("Label noise", f"{noise}, in training labels only" if noise else ""),
+        ("Training", facts.get("training") or ""),
+        ("Seeds", f"{seeds}{which}{few}" if seeds else ""),
         ("Cost", facts["cost"]["words"] + (f": {example}" if example else "")),
         ("Label space", (facts.get("space") or {}).get("words", "")),
+        *((f"Options of {row.label}", options) for row in material.rows if (options := _options(row))),
         ("Groups", f"{data['test_groups']} in the test part, drawn whole" if data.get("test_groups") else ""),
     ]
     return [(name, text) for name, text in listed if text]
+
+
+def _options(row: Row) -> str:
+    options = row.facts.get("options")
+    return words.options_text(options) if options and row.role != "control" else ""
 
 
 def _reproduce(folder: Path, material: Material) -> dict[str, Any]:

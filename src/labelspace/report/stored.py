@@ -75,6 +75,7 @@ class _Row(_Part):
     marked: bool
     winner: bool
     inverted: bool = False
+    options: dict[str, Any] = {}
 
 
 class _Data(_Part):
@@ -126,6 +127,8 @@ class _Content(_Part):
     model: str | None
     backbone: str | None = None
     epochs: int | None = None
+    training: str | None = None
+    label_noise: str | None = None
     seeds: list[int]
     cost: _Cost
     space: _Space | None = None

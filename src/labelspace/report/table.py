@@ -186,6 +186,9 @@ def _legend(content: dict[str, Any], width: int) -> list[str]:
     if tried and tried[-1] > 1:
         count = f"{tried[-1]} on validation, the same for all" if len(tried) == 1 else f"{tried[0]}–{tried[-1]}"
         parts.append(f"strength: best of {count}; {words.MISSING} has none to tune")
+    for row in content["rows"]:
+        if row.get("options") and row["role"] != "control":
+            parts.append(f"{row['label']}: {row['method']} with {words.options_text(row['options'])}")
     return _packed(parts, width)
 
 

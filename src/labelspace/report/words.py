@@ -1,7 +1,9 @@
 """Numbers as people read them: real minus signs, a thin space before the percent sign, few digits."""
 
+import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 THIN = "\N{NARROW NO-BREAK SPACE}"
 MISSING = "–"
@@ -65,6 +67,17 @@ def _natural(text: str) -> str:
     # a number that rounds to nothing has no sign
     bare = text.lstrip("+-")
     return bare if not bare.strip("0.") else text.replace("-", "−")
+
+
+def options_text(options: Mapping[str, Any]) -> str:
+    """Return the options of a method as they are typed.
+
+    Example:
+        >>> options_text({"dim": 100, "grad": "detached", "terms": ["H(t,p)", "-H(t)"]})
+        'dim=100, grad=detached, terms=["H(t,p)", "-H(t)"]'
+    """
+    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in options.items()}
+    return ", ".join(f"{name}={text}" for name, text in texts.items())
 
 
 def count(number: int) -> str:
