@@ -5,6 +5,7 @@ import builtins
 import io
 import json
 import re
+import shutil
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,24 @@ def test_pictures_of_costly_mistakes(finished: Comparison, tmp_path: Path) -> No
     assert len(captions) >= 3
     assert all(abs(int(true) - int(called)) == int(price) for true, called, price in captions)
     assert {price for _, _, price in captions} <= {"7", "8", "9"}  # the costliest of many
+
+
+def test_pictures_that_a_plan_merely_names_are_not_shown(finished: Comparison, tmp_path: Path) -> None:
+    """A folder from elsewhere must not put the reader's own pictures into a report."""
+    assert finished.folder is not None
+    other = tmp_path / "other"
+    shutil.copytree(finished.folder, other)
+    private = tmp_path / "private"
+    for name in range(10):
+        (private / str(name)).mkdir(parents=True)
+        for number in range(8):
+            pixels = torch.randint(256, (8, 8), dtype=torch.uint8).numpy()
+            Image.fromarray(pixels).save(private / str(name) / f"{number}.png")
+    plan = (other / "plan.toml").read_text()
+    (other / "plan.toml").write_text(re.sub(r"(?m)^data = .*$", f'data = "{private}"', plan))
+    with pytest.raises(ValueError, match="`examples` of report must be left out: what the plan names as its data are"):
+        Comparison.load(other).save_html(tmp_path / "page.html", examples=1)
+    assert not (tmp_path / "page.html").exists()
 
 
 @pytest.mark.parametrize("count", [-1, 2.5])

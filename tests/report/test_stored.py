@@ -76,6 +76,17 @@ def test_a_comparison_whose_rows_are_something_else(content: dict[str, Any], tmp
         Comparison.load(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["../elsewhere", "/etc", "a/b", "..", "", "a\\b", "c:x", "a\0b"])
+@pytest.mark.parametrize("place", ["runs", "trials"])
+def test_a_comparison_that_names_runs_elsewhere(content: dict[str, Any], tmp_path: Path, name: str, place: str) -> None:
+    row = dict(content["rows"][1])
+    row |= {"runs": [name]} if place == "runs" else {"trials": [{**row["trials"][0], "run": name}]}
+    (tmp_path / "comparison.json").write_text(json.dumps({**content, "rows": [content["rows"][0], row]}))
+    for read in (lambda: write_html(tmp_path), lambda: Comparison.load(tmp_path)):
+        with pytest.raises(ValueError, match=f"'rows.1.{place}.0.*the name of a folder inside"):
+            read()
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> RunFolder:
     space = spaces([str(number) for number in range(10)], torch.Generator())["one-hot"]

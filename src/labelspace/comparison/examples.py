@@ -7,9 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from labelspace import _checks, data
+from labelspace import _checks, data, models
 from labelspace.comparison.plan import Plan
 from labelspace.comparison.planning import IN_MEMORY
+from labelspace.data import digests
+from labelspace.data.dataset import Dataset
 from labelspace.decision import Decision
 from labelspace.engine.run import Run
 
@@ -33,6 +35,10 @@ def costly_pictures(folder: Path, content: dict[str, Any], count: int) -> list[t
     dataset = data.load(plan.data, **plan.data_options)
     if dataset.kind != "images":
         raise _checks.fail("report", "examples", "left out: only images can be shown", dataset.kind)
+    if _key(plan, dataset) != content["data"].get("key"):
+        # a plan is a file that may have come from anywhere: pictures that it merely names are not for the report
+        expected = "left out: what the plan names as its data are not the data that were compared"
+        raise _checks.fail("report", "examples", expected, plan.data)
     run, decision = Run.load(folder / "best"), Decision.load(folder / "best" / "decision.json")
     y, names = run.scores["test_y"], content["data"]["names"]
     called = decision.decide(run.scores["test_scores"]).classes
@@ -43,6 +49,12 @@ def costly_pictures(folder: Path, content: dict[str, Any], count: int) -> list[t
         (_png(dataset.test.x[place]), f"{names[y[place]]} called {names[called[place]]} (cost {costs[place]:g})")
         for place in worst
     ]
+
+
+def _key(plan: Plan, dataset: Dataset) -> str:
+    """Return the key of the data as the plan trains on them."""
+    key = dataset.key if plan.limit is None else dataset.limit(plan.limit).key
+    return key if plan.backbone is None else digests.of_values(key, models.backbone(plan.backbone).key)
 
 
 def _png(image: Tensor) -> bytes:

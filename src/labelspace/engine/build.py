@@ -32,6 +32,8 @@ class Outline(NamedTuple):
     input_shape: tuple[int, ...]
     train_samples: int
     tokens: int | None  # how many token ids there are, for text
+    # of a record: the configuration of its network, empty where its name says all. Nothing outside is then read
+    recorded: Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, dataset: Dataset) -> "Outline":
@@ -43,11 +45,13 @@ class Outline(NamedTuple):
     def stored(cls, facts: dict[str, Any]) -> "Outline":
         """Return the outline that a record holds."""
         shape = tuple(facts["input_shape"])
-        return cls(tuple(facts["names"]), facts["kind"], shape, facts["train_samples"], facts["tokens"])
+        recorded = facts.get("architecture") or {}
+        return cls(tuple(facts["names"]), facts["kind"], shape, facts["train_samples"], facts["tokens"], recorded)
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain JSON data."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in self._asdict().items()}
+        facts = {name: value for name, value in self._asdict().items() if name != "recorded"}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in facts.items()}
 
 
 class Job(NamedTuple):
@@ -203,6 +207,8 @@ def _model(config: Config, outline: Outline, width: int) -> models.Network:
     options = dict(config.model_options)
     if outline.tokens is not None:
         options.setdefault("vocabulary", outline.tokens)
+    if outline.recorded is not None:
+        return models.rebuild(config.model, outline.input_shape, width, outline.recorded, **options)
     return models.build(config.model, outline.input_shape, width, **options)
 
 

@@ -19,6 +19,7 @@ from labelspace.engine.feed import Feed
 from labelspace.engine.given import as_dataset, data_options
 from labelspace.engine.inputs import described
 from labelspace.engine.loop import Loop, Report
+from labelspace.engine.restored import restored
 from labelspace.engine.teacher import Teacher
 from labelspace.learner import Learner
 from labelspace.records import Index, RunFolder
@@ -66,6 +67,8 @@ class Run:
         """Read a finished run; nothing in the folder is executed."""
         stored = RunFolder(folder)
         config = make_config(**stored.config())
+        for name in config.option_keys:  # names of files follow from them
+            _checks.choice("Run.load", "option_keys", name, space_options(config.method))
         return cls(
             config=config,
             result=stored.result(),
@@ -94,17 +97,8 @@ class Run:
         return [line["test_accuracy"] for line in self.epochs]
 
     def learner(self) -> Learner:
-        """Build the trained model and criterion again."""
-        space = self.space if self.config.space_key else None
-        learner = make_learner(self.config, Outline.stored(self.preprocessing), space, self.option_spaces)
-        try:
-            learner.load_state_dict(self.weights)
-        except RuntimeError as error:  # names or shapes of the tensors differ
-            expected = f"a run whose weights fit {self.config.method!r} on {self.config.model!r} as they are built here"
-            remedy = "An earlier version built one of them differently: train it again."
-            place = "given in Python" if self.folder is None else str(self.folder)
-            raise _checks.fail("Run.load", "folder", expected, place, remedy) from error
-        return learner.eval()
+        """Build the trained model and criterion again, from the record alone: files that it names are not read."""
+        return restored(self)
 
     def predict(self, x: Any) -> Tensor:
         """Return class indices ``(N,)``.
@@ -301,10 +295,16 @@ def _finished(job: Job, loop: Loop, learner: nn.Module, folder: Path | None) -> 
         scores=scores,
         space=learner.criterion.label_space(),
         weights={name: value.detach().clone().contiguous() for name, value in learner.state_dict().items()},
-        preprocessing=preprocessing_of(job.dataset),
+        preprocessing={**preprocessing_of(job.dataset), **_architecture(learner.model)},
         option_spaces=job.options,
         folder=folder,
     )
+
+
+def _architecture(model: nn.Module) -> dict[str, Any]:
+    """Return the configuration of a network whose name does not say all, so that its record can do without a folder."""
+    found = getattr(model, "architecture", None)
+    return {} if found is None else {"architecture": dict(found)}
 
 
 def preprocessing_of(dataset: Dataset) -> dict[str, Any]:

@@ -2,6 +2,6 @@
 
 from labelspace.models.backbones import Backbone, backbone
 from labelspace.models.network import Network, count_parameters
-from labelspace.models.registry import WITH_MAP, build, names
+from labelspace.models.registry import WITH_MAP, build, names, rebuild
 
-__all__ = ["WITH_MAP", "Backbone", "Network", "backbone", "build", "count_parameters", "names"]
+__all__ = ["WITH_MAP", "Backbone", "Network", "backbone", "build", "count_parameters", "names", "rebuild"]

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from labelspace import _checks
+from labelspace.models import options as allowed
 from labelspace.models.network import Network
 from labelspace.models.packages import optional
 from labelspace.models.shapes import image_shape
@@ -36,12 +37,13 @@ def from_timm(
         output_dim: width of the head.
         pretrained: let timm fetch its weights.
         weights: a file of weights instead.
-        options: passed to ``timm.create_model``.
+        options: of ``timm.create_model``, those that shape the network (``labelspace.models.options.TIMM``).
     """
     owner = f"models.build('timm:{name}')"
     channels, height, width = image_shape(owner, input_shape)
     timm = optional(owner, "timm", "timm")
-    _known(owner, name.partition(".")[0], timm.list_models())
+    _known(owner, name if "/" in name or ":" in name else name.partition(".")[0], timm.list_models())
+    allowed.check(owner, options, allowed.TIMM)
     # vision transformers are made for one size of image; convolutional networks take any
     if timm.get_pretrained_cfg_value(name, "fixed_input_size"):
         options.setdefault("img_size", (height, width))
@@ -68,12 +70,14 @@ def from_torchvision(
         output_dim: width of the head.
         pretrained: let torchvision fetch its default weights.
         weights: a file of weights instead.
-        options: passed to ``torchvision.models.get_model``.
+        options: of ``torchvision.models.get_model``, those that shape the network
+            (``labelspace.models.options.TORCHVISION``).
     """
     owner = f"models.build('torchvision:{name}')"
     channels, _, _ = image_shape(owner, input_shape)
     models = optional(owner, "torchvision", "torchvision").models
     _known(owner, name, models.list_models(module=models))
+    allowed.check(owner, options, allowed.TORCHVISION)
     if name in ("googlenet", "inception_v3"):
         # their second classifiers make the call return several outputs while training
         options = {"aux_logits": False, **({} if pretrained else {"init_weights": True})} | options
@@ -134,13 +138,22 @@ def _with_head(owner: str, body: nn.Module, input_shape: Sequence[int], output_d
     return Network(body, feature_width(owner, body, torch.zeros(1, *input_shape)), output_dim)
 
 
-def feature_width(owner: str, body: nn.Module, sample: Tensor) -> int:
-    """Return the width of the features a body gives for a sample; in eval mode, so that no random number is used."""
+def feature_width(owner: str, body: nn.Module, sample: Tensor, stated: int | None = None) -> int:
+    """Return the width of the features a body gives for a sample; in eval mode, so that no random number is used.
+
+    Args:
+        owner: for the message.
+        body: the network.
+        sample: a batch of one.
+        stated: what the network says itself, believed on the meta device, where some cannot be called.
+    """
     body.eval()
     try:
         with torch.no_grad():
             features = body(sample)
     except (RuntimeError, ValueError, AssertionError) as error:
+        if sample.is_meta and stated is not None:
+            return stated
         got = f"{tuple(sample.shape[1:])}, on which it fails with: {str(error).splitlines()[0]}"
         raise _checks.fail(owner, "input_shape", "a shape this network takes", got) from error
     body.train()

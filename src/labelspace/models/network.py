@@ -1,6 +1,7 @@
 """The one module every model is: a body that makes features, and a linear head on them."""
 
-from typing import final
+from collections.abc import Mapping
+from typing import Any, final
 
 import torch
 from torch import Tensor, nn
@@ -32,6 +33,8 @@ class Network(nn.Module):
         self.body = body
         self.head = nn.Linear(feature_dim, output_dim)
         self.feature_dim = feature_dim
+        # what a record must hold to build the body again where its name alone does not say it
+        self.architecture: Mapping[str, Any] | None = None
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return the output of the head, and the features it was given."""

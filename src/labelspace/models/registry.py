@@ -1,7 +1,7 @@
 """Every model by its name."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
 from typing import Any
@@ -10,8 +10,9 @@ from labelspace import _checks
 from labelspace.models import bottleneck, cifar_resnet, classic, mlp, mnist_cnn, text, wide_resnet
 from labelspace.models.external import efficientnet_lite0, from_timm, from_torchvision
 from labelspace.models.network import Network
+from labelspace.models.options import OUTSIDE
 from labelspace.models.shapes import sample_shape
-from labelspace.models.transformer import from_transformers
+from labelspace.models.transformer import from_transformers, transformers_again
 
 Builder = Callable[..., Network]
 
@@ -36,6 +37,8 @@ WITH_MAP = (
     *bottleneck.STAGES,
     "efficientnet-lite0",
 )
+# torchvision normalises inside the ones that it fetches weights for
+NORMALISING = ("torchvision:googlenet", "torchvision:inception_v3")
 LIBRARIES: dict[str, Builder] = {"timm": from_timm, "torchvision": from_torchvision, "hf": from_transformers}
 
 
@@ -76,6 +79,38 @@ def build(name: str, input_shape: Sequence[int], output_dim: int, **options: Any
     width = _checks.whole(owner, "output_dim", output_dim, low=1)
     _check_options(owner, builder, options)
     return builder(shape, width, **options)
+
+
+def rebuild(
+    name: str,
+    input_shape: Sequence[int],
+    output_dim: int,
+    architecture: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Network:
+    """Build the model of a record, whose weights are in the record too: nothing else is read, and nothing fetched.
+
+    Args:
+        name: as for ``build``; one that names a folder is not looked for.
+        input_shape: of one sample.
+        output_dim: D, the width of the head.
+        architecture: ``Network.architecture`` of the model that was recorded.
+        options: as they were given to ``build``; ``pretrained`` and ``weights`` are passed over.
+
+    Example:
+        >>> rebuild("linear", (4,), 3).feature_dim
+        4
+    """
+    kept = {option: value for option, value in options.items() if option not in OUTSIDE}
+    if isinstance(name, str) and name.startswith("hf:"):
+        owner = f"models.build({name!r})"
+        width = _checks.whole(owner, "output_dim", output_dim, low=1)
+        return transformers_again(name[3:], sample_shape(owner, input_shape), width, architecture, kept)
+    if name == "efficientnet-lite0":
+        kept["pretrained"] = False
+    if name in NORMALISING and options.get("pretrained"):
+        kept.setdefault("transform_input", True)
+    return build(name, input_shape, output_dim, **kept)
 
 
 def _builder(name: str) -> Builder:

@@ -1,5 +1,7 @@
 """Networks of transformers, from a folder on disk or from the name of an architecture."""
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, final
 
@@ -7,20 +9,29 @@ import torch
 from torch import Tensor, nn
 
 from labelspace import _checks
+from labelspace.models import options as allowed
 from labelspace.models.external import feature_width
 from labelspace.models.network import Network
 from labelspace.models.packages import optional
 from labelspace.models.shapes import image_shape, text_shape
 from labelspace.models.text import masked_mean
 
+LOADERS = ("adapter_config.json",)  # files that would make transformers load something from elsewhere
+
 
 def from_transformers(
-    name: str, input_shape: tuple[int, ...], output_dim: int, *, pretrained: bool = True, **options: Any
+    name: str,
+    input_shape: tuple[int, ...],
+    output_dim: int,
+    *,
+    pretrained: bool = True,
+    vocabulary: int | None = None,
+    **options: Any,
 ) -> Network:
     """Return an encoder of transformers, pooled to one vector, and a linear head; nothing is ever downloaded.
 
     Texts come as token ids in which 0 is padding, and are pooled by the mean over their tokens; images by the
-    network's own pooling, or the mean over positions where it has none.
+    network's own pooling, or the mean over positions where it has none. No code of the folder is run.
 
     Args:
         name: the folder of a saved model (``config.json`` and safetensors), or an architecture such as ``bert`` or
@@ -28,35 +39,129 @@ def from_transformers(
         input_shape: ``(length,)`` for token ids, ``(channels, height, width)`` for images.
         output_dim: width of the head.
         pretrained: load the weights in the folder; with False only its configuration.
-        options: values of the configuration, for example ``hidden_size=128``.
+        vocabulary: of the data, at most the ``vocab_size`` of the network.
+        options: values of the configuration that shape the network, for example ``hidden_size=128``.
     """
     owner = f"models.build('hf:{name}')"
-    text = len(input_shape) == 1
-    shape: tuple[int, ...] = (text_shape(owner, input_shape),) if text else image_shape(owner, input_shape)
-    optional(owner, "transformers.modeling_utils", "hf")  # transformers itself imports lazily: faults show here
-    transformers = optional(owner, "transformers", "hf")
+    shape, transformers = _shape(owner, input_shape), _transformers(owner)
     folder = Path(name)
     if (folder / "config.json").is_file():
-        config = transformers.AutoConfig.from_pretrained(str(folder), local_files_only=True, **options)
-        model = _model(transformers, config, folder if pretrained else None)
+        values = _saved(owner, folder)
     else:
-        model = _model(transformers, _config(owner, transformers, name, shape, options), None)
+        values = _named(owner, transformers, name, shape)
+        pretrained = False
+    config = _config(owner, transformers, values, options)
+    rows = getattr(config, "vocab_size", None)
+    if vocabulary is not None and isinstance(rows, int) and rows < vocabulary:
+        raise _checks.fail(owner, "vocab_size", f"at least {vocabulary}, the token ids of the data", rows)
+    model = _model(transformers, config, folder if pretrained else None)
+    return _network(owner, model, shape, output_dim, config)
+
+
+def transformers_again(
+    name: str,
+    input_shape: tuple[int, ...],
+    output_dim: int,
+    architecture: Mapping[str, Any] | None,
+    options: Mapping[str, Any],
+) -> Network:
+    """Return the network of a record, with random weights; no folder is looked at.
+
+    Args:
+        name: the folder that it once came from, or its architecture.
+        input_shape: of one sample.
+        output_dim: width of the head.
+        architecture: the configuration in the record; None in those of earlier versions.
+        options: as they were given, for a record without a configuration.
+    """
+    owner = f"models.build('hf:{name}')"
+    shape, transformers = _shape(owner, input_shape), _transformers(owner)
+    if not architecture and name not in transformers.CONFIG_MAPPING:
+        remedy = "An earlier version did not write it; train it again."
+        raise _checks.fail(owner, "architecture", "in the record: folders that it names are not read", None, remedy)
+    given = {} if architecture else {key: value for key, value in options.items() if key != "vocabulary"}
+    values = dict(architecture) if architecture else _named(owner, transformers, name, shape)
+    config = _config(owner, transformers, values, given)
+    return _network(owner, _model(transformers, config, None), shape, output_dim, config)
+
+
+def _transformers(owner: str) -> Any:
+    optional(owner, "transformers.modeling_utils", "hf")  # transformers itself imports lazily: faults show here
+    return optional(owner, "transformers", "hf")
+
+
+def _shape(owner: str, input_shape: tuple[int, ...]) -> tuple[int, ...]:
+    return (text_shape(owner, input_shape),) if len(input_shape) == 1 else image_shape(owner, input_shape)
+
+
+def _network(owner: str, model: nn.Module, shape: tuple[int, ...], output_dim: int, config: Any) -> Network:
+    text = len(shape) == 1
     body: nn.Module = _TextBody(model) if text else _ImageBody(model)
     sample = torch.ones(1, *shape, dtype=torch.long) if text else torch.zeros(1, *shape)
-    return Network(body, feature_width(owner, body, sample), output_dim)
+    network = Network(body, feature_width(owner, body, sample, getattr(config, "hidden_size", None)), output_dim)
+    values = json.loads(config.to_json_string(use_diff=False))
+    network.architecture = {"model_type": config.model_type, **_shaping(values)}
+    return network
 
 
-def _config(owner: str, transformers: Any, name: str, shape: tuple[int, ...], options: dict[str, Any]) -> Any:
-    known = sorted(transformers.CONFIG_MAPPING)
-    if name not in known:
+def _saved(owner: str, folder: Path) -> dict[str, Any]:
+    """Return the configuration in a folder, read as data: transformers itself would look for code beside it."""
+    found = next((file for file in LOADERS if (folder / file).exists()), None)
+    if found is not None:
+        remedy = "Merge it into its base model and save that."
+        raise _checks.fail(owner, "name", "the folder of a whole model", f"one with {found}", remedy)
+    try:
+        values = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise _checks.fail(owner, "name", "a folder with a sound config.json", str(error)) from error
+    if not isinstance(values, dict):
+        raise _checks.fail(owner, "name", "a folder with a sound config.json", type(values).__name__)
+    return values
+
+
+def _named(owner: str, transformers: Any, name: str, shape: tuple[int, ...]) -> dict[str, Any]:
+    if name not in transformers.CONFIG_MAPPING:
         remedy = "Models are not downloaded: save one to a folder first, and give that folder."
         expected = "the folder of a saved model, or an architecture such as 'bert', 'distilbert' or 'vit'"
         raise _checks.fail(owner, "name", expected, repr(name), remedy)
-    plain = transformers.AutoConfig.for_model(name)
+    fitting: dict[str, Any] = {}
     if len(shape) == 3:
-        fitting = {"num_channels": shape[0], "image_size": shape[1]}
-        options = {key: value for key, value in fitting.items() if hasattr(plain, key)} | options
-    return transformers.AutoConfig.for_model(name, **options)
+        plain = transformers.AutoConfig.for_model(name)
+        wanted = {"num_channels": shape[0], "image_size": shape[1]}
+        fitting = {key: value for key, value in wanted.items() if hasattr(plain, key)}
+    return {"model_type": name, **fitting}
+
+
+def _config(owner: str, transformers: Any, values: Mapping[str, Any], options: Mapping[str, Any]) -> Any:
+    """Return a configuration of transformers from plain values, of which none can name code or a place."""
+    kind = values.get("model_type")
+    if not isinstance(kind, str) or kind not in transformers.CONFIG_MAPPING:
+        remedy = "Its own code would have to be run, which is never done."
+        raise _checks.fail(owner, "name", "a network that transformers itself knows", f"model_type {kind!r}", remedy)
+    made = transformers.CONFIG_MAPPING[kind]
+    plain = made()
+    known = filter(allowed.shapes, [*plain.to_dict(), *getattr(plain, "attribute_map", {})])
+    allowed.check(owner, options, known)
+    wrapped = next((name for name, value in values.items() if value and _is_wrapper(name)), None)
+    if kind.startswith("timm") or wrapped is not None:
+        raise _checks.fail(owner, "name", "a network by itself", f"{kind!r} with {wrapped or 'one of timm'}")
+    try:
+        return made.from_dict({**_shaping(values), **options})
+    except Exception as error:  # each configuration checks its values in its own way
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise _checks.fail(owner, "options", f"values that {kind!r} takes", first[:200]) from error
+
+
+def _is_wrapper(name: str) -> bool:
+    return "backbone" in name or name == "quantization_config"
+
+
+def _shaping(values: Any) -> Any:
+    """Return plain values without those that may name code or a place, also further in."""
+    if isinstance(values, dict):
+        kept = {name: value for name, value in values.items() if isinstance(name, str)}
+        return {name: _shaping(value) for name, value in kept.items() if allowed.shapes(name)}
+    return [_shaping(value) for value in values] if isinstance(values, list) else values
 
 
 def _model(transformers: Any, config: Any, folder: Path | None) -> nn.Module:
@@ -64,12 +169,12 @@ def _model(transformers: Any, config: Any, folder: Path | None) -> nn.Module:
 
     def make(**more: bool) -> nn.Module:
         if folder is None:
-            made: nn.Module = transformers.AutoModel.from_config(config, trust_remote_code=False, **more)
+            made: nn.Module = transformers.AutoModel.from_config(config, **more, trust_remote_code=False)
             return made
         # safetensors only, and no code from the folder
         safe = {"local_files_only": True, "use_safetensors": True, "trust_remote_code": False}
-        loaded: nn.Module = transformers.AutoModel.from_pretrained(str(folder), config=config, **safe, **more)
-        return loaded
+        loaded: nn.Module = transformers.AutoModel.from_pretrained(str(folder), config=config, **more, **safe)
+        return loaded.float()  # as every network here; the precision of a run is its own choice
 
     try:
         return make(add_pooling_layer=False)

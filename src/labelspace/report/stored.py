@@ -1,14 +1,29 @@
 """What ``comparison.json`` must hold: checked once when it is read, so that a damaged file is one sentence."""
 
-from typing import Any, Literal
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 
 class _Part(BaseModel):
     """A part of the file; what is not named here is passed on as it is."""
 
     model_config = ConfigDict(extra="allow", strict=True, protected_namespaces=())
+
+
+def _inside(name: str) -> str:
+    """Refuse what is no name of a folder: a run must lie where its comparison does."""
+    if (
+        name in ("", ".", "..")
+        or "\0" in name
+        or any(kind(name).name != name for kind in (PurePosixPath, PureWindowsPath))
+    ):
+        raise ValueError("the name of a folder inside")
+    return name
+
+
+_Name = Annotated[str, AfterValidator(_inside)]
 
 
 class _Strength(_Part):
@@ -21,7 +36,7 @@ class _Trial(_Part):
     value: float | None = None
     validation_cost: float | None = None
     temperature: float | None = None
-    run: str | None = None
+    run: _Name | None = None
 
 
 class _Change(_Part):
@@ -46,7 +61,7 @@ class _Row(_Part):
     control: str | None
     strength: _Strength | None
     trials: list[_Trial]
-    runs: list[str] = []
+    runs: list[_Name] = []
     temperatures: list[float] | None = None
     validation_cost: float | None = None
     argmax: _Numbers
@@ -143,7 +158,9 @@ def fault(content: dict[str, Any]) -> str | None:
         place = ".".join(str(part) for part in first["loc"])
         if first["type"] == "missing":
             return f"without {place!r}"
-        return f"whose {place!r} is wrong ({first['msg'].removeprefix('Input should be ')})"
+        return (
+            f"whose {place!r} is wrong ({first['msg'].removeprefix('Input should be ').removeprefix('Value error, ')})"
+        )
     if not found.rows:
         return "without 'rows'"
     if found.decision == "min_cost" and any(row.min_cost is None for row in found.rows):

