@@ -13,6 +13,7 @@ from labelspace.comparison.planning import IN_MEMORY
 from labelspace.data import digests
 from labelspace.data.dataset import Dataset
 from labelspace.decision import Decision
+from labelspace.engine.config import Config
 from labelspace.engine.run import Run
 
 SMALLEST = 96  # pixels of the shorter side, so that a digit of 8×8 can be seen
@@ -27,18 +28,18 @@ def costly_pictures(folder: Path, content: dict[str, Any], count: int) -> list[t
         count: how many at most.
     """
     _checks.whole("report", "examples", count, low=1)
-    plan = Plan.load(folder / "plan.toml").config
-    if plan.data == IN_MEMORY:
+    config = Plan.load(folder / "plan.toml").config
+    if config.data == IN_MEMORY:
         raise _checks.fail("report", "examples", "left out: the pictures are not on disk", f"data {IN_MEMORY}")
-    if content["data"]["kind"] != "images" and plan.backbone is None:
+    if content["data"]["kind"] != "images" and config.backbone is None:
         raise _checks.fail("report", "examples", "left out: only images can be shown", content["data"]["kind"])
-    dataset = data.load(plan.data, **plan.data_options)
+    dataset = data.load(config.data, **config.data_options)
     if dataset.kind != "images":
         raise _checks.fail("report", "examples", "left out: only images can be shown", dataset.kind)
-    if _key(plan, dataset) != content["data"].get("key"):
+    if _key(config, dataset) != content["data"].get("key"):
         # a plan is a file that may have come from anywhere: pictures that it merely names are not for the report
         expected = "left out: what the plan names as its data are not the data that were compared"
-        raise _checks.fail("report", "examples", expected, plan.data)
+        raise _checks.fail("report", "examples", expected, config.data)
     run, decision = Run.load(folder / "best"), Decision.load(folder / "best" / "decision.json")
     y, names = run.scores["test_y"], content["data"]["names"]
     called = decision.decide(run.scores["test_scores"]).classes
@@ -51,10 +52,10 @@ def costly_pictures(folder: Path, content: dict[str, Any], count: int) -> list[t
     ]
 
 
-def _key(plan: Plan, dataset: Dataset) -> str:
-    """Return the key of the data as the plan trains on them."""
-    key = dataset.key if plan.limit is None else dataset.limit(plan.limit).key
-    return key if plan.backbone is None else digests.of_values(key, models.backbone(plan.backbone).key)
+def _key(config: Config, dataset: Dataset) -> str:
+    """Return the key of the data as a comparison trains on them."""
+    key = dataset.key if config.limit is None else dataset.limit(config.limit).key
+    return key if config.backbone is None else digests.of_values(key, models.backbone(config.backbone).key)
 
 
 def _png(image: Tensor) -> bytes:
