@@ -61,7 +61,7 @@ class MixedCrossEntropy(Criterion):
     """
 
     name = "mixed"
-    tuned = Tuned("smoothing", "ε", (0.05, 0.1, 0.2, 0.3, 0.4))
+    tuned = Tuned("smoothing", "ε", (0.05, 0.1, 0.2, 0.3, 0.5))
     scope = "sample"
     class_axes = {
         "output": (1,),
