@@ -65,6 +65,8 @@ CALLS = {
     analysis.projection: ({"features": FEATURES}, {"seed": 0}),
     analysis.neighbours: ({"space": DISTANCES}, {}),
     analysis.row_entropy: ({"matrix": P}, {}),
+    analysis.class_means: ({"outputs": LABELLED["features"], "y": LABELLED["y"]}, {}),
+    analysis.spectral_vectors: ({"similarity": DISTANCES}, {}),
     decide.expected_cost_of: (DECIDED, {}),
     decide.min_cost: (DECIDED, {}),
     decide.abstain: (DECIDED, {"abstain_cost": 0.3}),
@@ -80,7 +82,8 @@ ARGUMENTS = [
 
 
 def test_no_function_is_forgotten():
-    listed = {function.__name__ for function in CALLS} | {"equivalent"}
+    # those of layers take a network, not numbers
+    listed = {function.__name__ for function in CALLS} | {"equivalent", "layer_features", "layer_names"}
     functions = {name for module in (metrics, analysis) for name in module.__all__ if name[0].islower()}
     assert functions <= listed
 

@@ -62,10 +62,10 @@ def naa_distances(
 
 
 def labelled(
-    owner: str, features: Numbers, y: Numbers, classes: int | Sequence[str] | None
+    owner: str, features: Numbers, y: Numbers, classes: int | Sequence[str] | None, argument: str = "features"
 ) -> tuple[Float[Tensor, "n f"], Int[Tensor, " n"], int]:
     """Return features in float64, class indices and the number of classes."""
-    rows = _inputs.matrix(owner, "features", features)
+    rows = _inputs.matrix(owner, argument, features)
     number = None if classes is None else len(_inputs.class_names(owner, "classes", classes))
     indices = _inputs.class_indices(owner, "y", y, samples=len(rows), classes=number)
     number = _inputs.highest(owner, y=indices) + 1 if number is None else number

@@ -39,7 +39,8 @@ def spectral_vectors(similarity: LabelSpace | Numbers, names: int | Sequence[str
             raise _checks.fail("spectral_vectors", "similarity", "relations or a matrix of similarities", got)
         classes, table = similarity.names, similarity.matrix.double()
     else:
-        table = _checks.matrix("spectral_vectors", "similarity", similarity, square=True)
+        given = _inputs.tensor("spectral_vectors", "similarity", similarity)
+        table = _checks.matrix("spectral_vectors", "similarity", given, square=True)
         classes = _inputs.class_names("spectral_vectors", "names", len(table) if names is None else names, len(table))
     values, vectors = torch.linalg.eigh((table + table.T) / 2)
     values, vectors = values.flip(0), _signed(vectors.flip(1))
@@ -71,7 +72,7 @@ def class_means(outputs: Numbers, y: Numbers, classes: int | Sequence[str] | Non
     Reference:
         Equation (1) of learning with adaptive labels; Table 2 for retrospection.
     """
-    rows, indices, number = labelled("class_means", outputs, y, classes)
+    rows, indices, number = labelled("class_means", outputs, y, classes, "outputs")
     counts = torch.bincount(indices, minlength=number)
     absent = (counts == 0).nonzero().flatten().tolist()
     if absent:
