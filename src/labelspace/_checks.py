@@ -147,7 +147,7 @@ def _some(names: Sequence[str], most: int = 8) -> str:
 def matrix(owner: str, argument: str, value: Any, *, rows: int | None = None, square: bool = False) -> Tensor:
     """Return a finite two-dimensional float64 tensor (a copy)."""
     try:
-        tensor = _dense(torch.as_tensor(value).detach()).to("cpu", torch.float64).clone()
+        tensor = _dense(value).to("cpu", torch.float64).clone()
     except (TypeError, ValueError, RuntimeError) as error:
         raise fail_type(owner, argument, "a two-dimensional array of numbers", _kind(value)) from error
     if tensor.ndim != 2 or tensor.shape[1] == 0:
@@ -164,7 +164,9 @@ def matrix(owner: str, argument: str, value: Any, *, rows: int | None = None, sq
     return tensor
 
 
-def _dense(tensor: Tensor) -> Tensor:
+def _dense(value: Any) -> Tensor:
+    # numbers that are no tensor yet go to the CPU, whatever device is the default: their values are looked at
+    tensor = value.detach() if isinstance(value, Tensor) else torch.as_tensor(value, device="cpu")
     if tensor.is_meta:
         raise ValueError("a tensor without content")
     return tensor if tensor.layout == torch.strided else tensor.to_dense()
@@ -177,7 +179,7 @@ def _kind(value: Any) -> str:
 def class_vector(owner: str, argument: str, value: Any, classes: int) -> Tensor:
     """Return one finite non-negative number per class, in float32, or float64 where it comes so."""
     try:
-        tensor = _dense(torch.as_tensor(value).detach()).clone()
+        tensor = _dense(value).clone()
         tensor = tensor if tensor.dtype == torch.float64 else tensor.to(torch.float32)
     except (TypeError, ValueError, RuntimeError) as error:
         raise fail_type(owner, argument, "one number per class", _kind(value)) from error

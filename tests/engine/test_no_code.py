@@ -10,7 +10,7 @@ import torch
 from typer.testing import CliRunner
 
 from labelspace.cli.main import app
-from labelspace.comparison.plan import Plan
+from labelspace.comparison.plan import make_plan
 from labelspace.engine.run import Run, train
 from labelspace.models import build, rebuild
 from labelspace.sources.text import text
@@ -85,7 +85,7 @@ def test_no_command_runs_it(run: Path, tmp_path: Path, command: str, monkeypatch
             (copy / file.name).write_bytes(file.read_bytes())
     edited(copy, model="hf:./m", model_options=options)
     np.savez(tmp_path / "x.npz", x=np.zeros((2, 1, 8, 8), np.uint8))
-    plan = Plan(data="digits", methods=("onehot", "uniform"), model="hf:./m", epochs=1, model_options=options)
+    plan = make_plan(data="digits", methods=("onehot", "uniform"), model="hf:./m", epochs=1, model_options=options)
     plan.save(tmp_path / "plan.toml")
     words = {
         "predict": ["run", "x.npz"],
