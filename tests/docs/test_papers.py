@@ -49,7 +49,7 @@ NUMBERS = (
     (r"(?<=for tenth in )range\(\d\)", "(0, 3)"),
     (r'(Slurm\("logs", {"timeout_min": 60})}\)', r'\1}, cluster="local")'),
 )
-LIMIT = 120
+LIMIT = 400
 
 
 class Snippet(NamedTuple):
@@ -94,9 +94,9 @@ def shrunk(text: str, *, real: bool) -> str:
         text = re.sub(pattern, value, text)
     if real:
         text = re.sub(r', limit="50%"', "", text)
-        text = re.sub(r'(labelspace\.(?:train|compare)\("[\w-]+",)', rf"\1 limit={LIMIT},", text)
-        text = re.sub(r'({"data": "[\w-]+",)', rf'\1 "limit": {LIMIT},', text)
-    return re.sub(r'(labelspace\.compare\("[\w-]+",)', r"\1 seeds=2,", text)
+        text = re.sub(r'(labelspace\.(?:train|compare)\(\s*"[\w-]+",)', rf"\1 limit={LIMIT},", text)
+        text = re.sub(r'({\s*"data": "[\w-]+",)', rf'\1 "limit": {LIMIT},', text)
+    return re.sub(r'(labelspace\.compare\(\s*"[\w-]+",)', r"\1 seeds=2,", text)
 
 
 def completed(words: Sequence[str], *, real: bool) -> list[str]:
@@ -166,7 +166,7 @@ def test_shrinking_replaces_what_takes_long() -> None:
     text = "labelspace train mnist --model resnet50 --epochs 150 --validation 'first 5000'\n"
     assert shrunk(text, real=False) == "labelspace train mnist --model linear --epochs 2 --validation 'first 100'\n"
     call = 'labelspace.train("mnist", model="resnet18-128", epochs=15)'
-    assert shrunk(call, real=True) == 'labelspace.train("mnist", limit=120, model="resnet18-128", epochs=2)'
+    assert shrunk(call, real=True) == 'labelspace.train("mnist", limit=400, model="resnet18-128", epochs=2)'
     typed = ["compare", "digits", "--seeds", "12,123", "--model", "mlp-32-2"]
     assert completed(typed, real=False) == [*typed, "--epochs", "2", "--methods", "uniform,semantic"]
     assert completed(["labels", "show", "x"], real=True) == ["labels", "show", "x"]

@@ -106,7 +106,9 @@ def test_bad_choices(options: dict[str, Any], text: str) -> None:
 def test_without_validation_samples_there_is_nothing_to_choose_by(options: dict[str, Any], name: str) -> None:
     digits = data.load("digits")
     nothing = replace(digits.validation, x=digits.validation.x[:0], y=digits.validation.y[:0])
-    with pytest.raises(ValueError, match=f"`{name}` of train must be given with a validation part. Got .* with no validation samples"):
+    with pytest.raises(
+        ValueError, match=f"`{name}` of train must be given with a validation part. Got .* with no validation samples"
+    ):
         train(replace(digits, validation=nothing), **ROUGH, **options)
 
 
