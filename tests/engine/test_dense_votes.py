@@ -63,7 +63,7 @@ def test_the_votes_are_those_of_the_last_map() -> None:
 def test_networks_without_a_map_are_refused_in_words(model: str) -> None:
     with pytest.raises(
         ValueError,
-        match=rf"`model` of train must be a network with a last feature map.*Got '{model}'.*Choose one of .*resnet8-small",
+        match=rf"`model` of train must be a network with a last feature map.*Got '{model}'.*one of .*resnet8-small",
     ):
         train(pictures(), model=model, **SHORT)
 
