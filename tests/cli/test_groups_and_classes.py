@@ -95,3 +95,11 @@ def test_help_shows_the_options() -> None:
         assert "--classes" in said
         assert "--validation" in said
     assert "groups:cat,dog|car,bus" in run("labels", "build", "--help").stdout.replace("\n", "")
+
+
+def test_an_order_of_all_classes_is_cut_to_those_that_were_kept(tmp_path: Path) -> None:
+    order = "<".join(str(digit) for digit in range(10))
+    given = ["--classes", "first 50%", "--method", "semantic", "--space", order, "--out", str(tmp_path)]
+    result = CliRunner().invoke(app, [*TRAIN, *given])
+    assert result.exit_code == 0, result.output
+    assert "accuracy" in result.output

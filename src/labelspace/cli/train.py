@@ -193,7 +193,10 @@ def _order(space: str | None, method: str, options: dict[str, Any], names: list[
     """Return the classes from lowest to highest, where the method was given an order of them and looked at it."""
     if space is None or not uses_space(method, options) or space in UNORDERED:
         return None
-    return order_of(named(space, names))
+    try:
+        return order_of(named(space, names))
+    except ValueError:  # written for all classes of the data, of which only some were trained on
+        return None
 
 
 def _check_space(space: str | None, method: str, options: dict[str, Any]) -> str:

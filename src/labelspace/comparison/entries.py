@@ -120,10 +120,10 @@ def make_entries(
     for each in map(Named.read, methods):
         own = (data_space or space) if each.method == "mixed" else space
         chosen = options.get(each.name, {})
-        if takes_space(each.method) and own is None:
-            continue
-        # methods that can do without one look at a space to know the nearest classes
+        # methods that can do without one look at a space to know the nearest classes, or not at all beside a matrix
         used = criterion_class(each.method).looks_at_space(chosen)
+        if used and takes_space(each.method) and own is None:
+            continue
         found.append(_entry(each, own if used else None, strengths, chosen))
     controls = [control for entry in found if entry.structured and entry.space is space for control in _controls(entry)]
     _check_labels([*found, *controls])
