@@ -88,8 +88,24 @@ def test_rows_and_matrix_are_those_of_the_formula(case: tuple[LabelSpace, Array]
     assert space.relations() is space
 
 
-def test_nearest_is_the_mass_of_the_row(case: tuple[LabelSpace, Array]) -> None:
+def test_the_nearest_are_those_of_the_matrix(case: tuple[LabelSpace, Array]) -> None:
     space, dense = case
+    written = LabelSpace(space.names, torch.from_numpy(dense), "relations")
+    for name in NAMES:
+        found = space.nearest(name, k=6)
+        along = written.distances()[space.index(name), [space.index(other) for other, _ in found]]
+        assert along.tolist() == sorted(along.tolist())
+        close(
+            torch.tensor([weight for _, weight in found]), dense[space.index(name), [NAMES.index(o) for o, _ in found]]
+        )
+        assert analysis.neighbours(space, k=6)[name] == found
+
+
+def test_the_nearest_of_many_classes_are_those_of_the_row(
+    case: tuple[LabelSpace, Array], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space, dense = case
+    monkeypatch.setattr(compressed.rows, "LIMIT", 6 * 6 * 4)
     found = space.nearest("c", k=3)
     order = [place for place in np.argsort(-dense[2], kind="stable") if place != 2][:3]
     close(torch.tensor([weight for _, weight in found]), dense[2, order])

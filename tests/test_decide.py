@@ -196,7 +196,7 @@ def test_abstention_equals_the_rule_and_the_cheaper_side():
         ([[0.5, 0.5]], np.zeros((3, 3)), r"`cost` of .* must be of shape \(2, 2\). Got shape \(3, 3\)"),
         ([[0.5, 0.5]], np.zeros((2, 3)), r"a square array"),
         ([[0.5, 0.5]], [[0, math.inf], [1, 0]], "`cost` of .* must be finite. Got inf"),
-        ([[0.5, 0.5]], ordinal(2), "a cost space or one from a taxonomy. Got LabelSpace.*Build one with"),
+        ([[0.5, 0.5]], uniform(2), "a cost space or one from a taxonomy or an order. Got LabelSpace.*Build one with"),
     ],
 )
 def test_bad_probabilities_and_prices_are_refused(probabilities, prices, message):

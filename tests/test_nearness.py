@@ -59,14 +59,36 @@ def spaces(draw: st.DrawFn) -> LabelSpace:
 def test_ordered_classes_grow_apart_with_their_gap(count: int) -> None:
     ranks = torch.arange(count)
     gaps = (ranks[:, None] - ranks[None, :]).abs()
-    expected = torch.where(gaps == 0, 0, 1 - 1 / (2 * gaps.clamp_min(1).double())).float()
-    found = ordinal(count).distances()
-    assert_close(found, expected, rtol=0, atol=1e-6)
+    assert_close(ordinal(count).distances(), gaps.float(), rtol=0, atol=0)
+    # a file of an earlier release has no ranks: its entries say the same
+    plain = LabelSpace(ordinal(count).names, ordinal(count).matrix, "relations").distances()
+    assert_close(plain, torch.where(gaps == 0, 0, 1 - 1 / (2 * gaps.clamp_min(1).double())).float(), rtol=0, atol=1e-6)
     for row in range(count):
-        values = [set(found[row, gaps[row] == gap].tolist()) for gap in range(1, count) if (gaps[row] == gap).any()]
+        values = [set(plain[row, gaps[row] == gap].tolist()) for gap in range(1, count) if (gaps[row] == gap).any()]
         # one value per gap, to the left and to the right, and larger for every larger gap
         assert all(len(value) == 1 for value in values)
         assert all(max(near) < min(far) for near, far in pairwise(values))
+
+
+@settings(max_examples=50)
+@given(st.lists(st.integers(0, 25), min_size=1, max_size=8, unique=True), st.floats(0.2, 3))
+def test_some_of_ordered_classes_keep_their_ranks(
+    tmp_path_factory: pytest.TempPathFactory, chosen: list[int], power: float
+) -> None:
+    ranks = torch.tensor(chosen)
+    expected = (ranks[:, None] - ranks[None, :]).abs()
+    part = ordinal(26, power=power).subset(chosen)
+    loaded = LabelSpace.load(part.save(tmp_path_factory.mktemp("part") / "labels.safetensors"))
+    for space in (part, loaded, make_criterion("semantic", part, smoothing=0.3).label_space()):
+        assert_close(space.distances(), expected.float(), rtol=0, atol=0)
+        for row, name in enumerate(space.names):
+            steps = [int(expected[row, space.index(other)]) for other, _ in space.nearest(name, k=len(chosen))]
+            assert steps == sorted(steps)
+
+
+def test_the_nearest_of_a_subset_of_an_order() -> None:
+    # 4 and 0 both have few near relatives left: shares of what is left would put 0 before 7
+    assert [name for name, _ in ordinal(10).subset([0, 4, 7, 8]).nearest("4")] == ["7", "0", "8"]
 
 
 @given(st.integers(2, 30), st.floats(0.2, 3))
@@ -167,8 +189,9 @@ def test_wordnet_and_trees_order_as_their_hops() -> None:
     assert space.hops is not None
     assert_close(space.distances(), space.hops.float(), rtol=0, atol=0)
     # what a method was given keeps the paths, also with other strengths
-    for method in ("semantic", "mixed"):
+    for method in ("semantic", "mixed", "infogain"):
         assert_close(make_criterion(method, space, smoothing=0.3).label_space().distances(), space.hops.float())
+    assert_close(make_criterion("static", space).label_space().distances(), space.hops.float())
     with pytest.warns(UserWarning, match="no noun for 'qqqq'"):
         open_end = wordnet(["cat", "dog", "car", "qqqq"])
     farthest = float(open_end.hops.max())
@@ -217,5 +240,8 @@ def test_a_metric_that_nobody_knows_is_named() -> None:
 def test_prices_advised_for_a_space_are_accepted() -> None:
     y = torch.tensor([0, 1, 2])
     with pytest.raises(ValueError, match=r"price a mistake by space\.distances\(\)"):
-        metrics.expected_cost(y, y, ordinal(3))
-    assert metrics.expected_cost(torch.tensor([2, 1, 2]), y, ordinal(3).distances()) == pytest.approx(0.75 / 3)
+        metrics.expected_cost(y, y, uniform(3))
+    assert metrics.expected_cost(torch.tensor([2, 1, 2]), y, uniform(3).distances()) == pytest.approx(0.5 / 3)
+    # an order has prices of its own: steps
+    for cost_of_order in (ordinal(3), ordinal(3).distances()):
+        assert metrics.expected_cost(torch.tensor([2, 1, 2]), y, cost_of_order) == pytest.approx(2 / 3)

@@ -143,7 +143,8 @@ def test_tree_spaces_keep_their_hops_through_subset_and_file(tmp_path: Path) -> 
     loaded = LabelSpace.load(space.subset(["bus", "cat", "tram"]).save(tmp_path / "t.safetensors"))
     assert loaded.hops is not None
     assert loaded.hops.tolist() == [[0, 5, 4], [5, 0, 5], [4, 5, 0]]
-    assert ordinal(3).hops is None
+    assert ordinal(3).hops.tolist() == [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
+    assert uniform(3).hops is None
 
 
 @pytest.mark.parametrize(

@@ -245,7 +245,7 @@ def seed(owner: str, value: Any) -> int:
 def prices(owner: str, value: Any, classes: int | None = None) -> Tensor:
     """Return the ``(K, K)`` price of calling a true ``i`` a ``j``, in float64.
 
-    A cost space is its matrix; a space from a taxonomy prices a mistake by the edges between the two classes.
+    A cost space is its matrix; a space from a taxonomy or an order prices a mistake by the steps between the classes.
     """
     matrix = _priced(owner, value) if isinstance(value, LabelSpace) else tensor(owner, "cost", value)
     cost = _checks.matrix(owner, "cost", matrix, square=True)
@@ -267,7 +267,7 @@ def _priced(owner: str, space: LabelSpace) -> Tensor:
         return space.matrix
     if space.hops is None:
         remedy = "Build one with labelspace.cost(matrix, names), or price a mistake by space.distances()."
-        raise _checks.fail(owner, "cost", "a cost space or one from a taxonomy", repr(space), remedy)
+        raise _checks.fail(owner, "cost", "a cost space or one from a taxonomy or an order", repr(space), remedy)
     if bool((space.hops < 0).any()):
         place = int((space.hops < 0).any(dim=1).nonzero()[0])
         remedy = "Give a cost matrix in which every mistake has a price, such as space.distances()."

@@ -2,7 +2,7 @@
 
 ``relations``: from the entries, never between rows. A class and its nearest relative each have their mass where the
 other has none, so that their rows lie far apart just because the two are close. ``cost``: the prices of both
-directions, averaged. Trees (relations that know their path lengths): those. ``vectors``: between the points.
+directions, averaged. Trees and orders (relations that know their path lengths): those. ``vectors``: between the points.
 
 Every function takes ``chosen``, the classes whose rows are wanted (all if left out), and computes in float64.
 """
@@ -14,8 +14,8 @@ from torch import Tensor
 METRICS = ("cosine", "cos2", "euclidean")
 ROUNDING = 1e-13  # a distance below this is that of a point to itself: divided by such others it would look like one
 # Entries are float32: shares that differ by less than about a millionth are equal. The step is a power of two, so that
-# distances are exact in float32 and no 1/n lies near the middle of two steps: equal gaps of an order (of up to a
-# thousand classes) stay equal distances, different ones different.
+# distances are exact in float32 and no 1/n lies near the middle of two steps: equal shares of rows of different sizes
+# stay equal distances, different ones different.
 STEP = 2.0**-20
 
 

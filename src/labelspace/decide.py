@@ -85,7 +85,8 @@ def expected_cost_of(probabilities: Numbers, cost: LabelSpace | Numbers) -> Tens
 
     Args:
         probabilities: rows that sum to 1.
-        cost: a cost space, a space from a taxonomy (edges between classes), or non-negative prices, zero diagonal.
+        cost: a cost space, a space from a taxonomy or an order (steps between classes), or non-negative prices with a
+            zero diagonal.
 
     Shape:
         ``probabilities (N, K)``, ``cost (K, K)``; the result is ``(N, K)``, float64 if the probabilities are.

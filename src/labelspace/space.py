@@ -32,7 +32,7 @@ class LabelSpace:
             it is small; ``rows``, ``nearest``, ``subset``, ``save`` and ``load`` never need it.
         kind: ``"relations"``, ``"vectors"`` or ``"cost"``.
         source: where the space came from, as plain JSON data; it travels with the file.
-        hops: path lengths between classes, for a space built from a tree.
+        hops: path lengths between classes, for a space built from a tree or an order.
 
     Example:
         >>> from labelspace import ordinal
@@ -144,10 +144,10 @@ class LabelSpace:
     def distances(self, metric: str | None = None) -> Tensor:
         """Return how far apart the classes are: symmetric ``(K, K)``, zero on the diagonal, fit to be prices.
 
-        A space from a tree or WordNet has its path lengths (no path: one step more than the longest). Other relations
-        ``A`` have ``1 − r/2``, with ``r_ij = (A_ij/m_i + A_ji/m_j)/2`` and ``m_i`` the largest entry of row i but its
-        own: ½ for classes that are each other's nearest, 1 for those that share nothing; for ordered classes r is
-        ``1/|i−j|``. (Rows are not compared: a class and its nearest relative each have their mass where the other has
+        A space from a tree or WordNet has its path lengths (no path: one step more than the longest), one from an order
+        the steps between ranks. Other relations ``A`` have ``1 − r/2``, with ``r_ij = (A_ij/m_i + A_ji/m_j)/2`` and
+        ``m_i`` the largest entry of row i but its own: ½ for classes that are each other's nearest, 1 for those that
+        share nothing. (Rows are not compared: a class and its nearest relative each have their mass where the other has
         none.) A cost has its prices, the mean of both directions. Vectors are compared by ``metric``.
 
         Args:
@@ -158,7 +158,7 @@ class LabelSpace:
         Example:
             >>> from labelspace import ordinal
             >>> ordinal(4).distances()[0]
-            tensor([0.0000, 0.5000, 0.7500, 0.8333])
+            tensor([0., 1., 2., 3.])
         """
         if metric is not None:
             _checks.choice("LabelSpace.distances", "metric", metric, _nearness.METRICS)
@@ -199,11 +199,12 @@ class LabelSpace:
 
         The weight is the mass that ``name`` gives, minus the cost of calling it so, the cosine of vectors or, where
         they are compared so, minus their Euclidean distance. Distances look both ways: where two classes see each other
-        differently, weights need not fall along the list.
+        differently, weights need not fall along the list. In a compressed space of more than 8,192 classes its own row
+        decides: what all others give to it would take all rows.
         """
         _checks.whole("LabelSpace.nearest", "k", k, low=1)
         row = self.index(name)
-        if self.rule is not None:  # what others give to it would need all rows: its own row decides
+        if self.rule is not None and not compressed.fits(len(self)):
             weights = self.rows([row])[0]
             order = torch.argsort(weights, descending=True, stable=True)[: k + 1]
         else:

@@ -190,6 +190,39 @@ def test_a_wrong_option_is_refused_before_anything_is_trained(
     assert not list(tmp_path.glob("out/*"))
 
 
+def announced_and_made(folder: Path, **options: Any) -> tuple[Comparison, int]:
+    """A comparison of one seed, and how many runs it announced, which are those that it made."""
+    told: dict[str, Any] = {}
+    found = run(folder, **options, seeds=1, report=lambda event, facts: told.setdefault(event, facts))
+    assert found.folder is not None
+    assert len(list(found.folder.glob("runs/*/result.json"))) == told["plan"]["runs"]
+    return found, told["plan"]["runs"]
+
+
+def test_strengths_that_options_rule_out_are_not_tried(tmp_path: Path) -> None:
+    """Mixtures whose entries are learned stay at or below (1 − margin)/2; one ε per class may begin at ½."""
+    learned = {"mixed": {"learn": "entry"}, "each": {"learn": "class"}}
+    strengths = {"mixed": [0.2, 0.5], "each": [0.2, 0.5]}
+    options = {"methods": ["mixed", "each=mixed"], "method_options": learned, "strengths": strengths}
+    found, count = announced_and_made(tmp_path, **options)
+    assert count == 1 + 1 + 2
+    (said,) = [each for each in found.content["warnings"] if "not tried" in each]
+    assert said.startswith("mixed was not tried with ε = 0.5: `smoothing` of MixedCrossEntropy must be at most")
+    tried = {row["label"]: [each["value"] for each in row["trials"]] for row in found.content["rows"]}
+    assert (tried["mixed"], tried["each"]) == ([0.2], [0.2, 0.5])
+
+
+def test_a_matrix_in_place_of_a_space_has_no_strength(tmp_path: Path) -> None:
+    """A strength says how much of a space is mixed in; trying several with a matrix would train the same thing."""
+    matrix = torch.eye(len(NAMES)).tolist()
+    options = {"methods": ["infogain"], "method_options": {"infogain": {"matrix": matrix}}, "strengths": {}}
+    found, count = announced_and_made(tmp_path, **options)
+    assert count == 2
+    assert {row["label"]: row["strength"] for row in found.content["rows"]} == {"one-hot": None, "infogain": None}
+    table = make_entries(("onehot", "infogain"), ordinal(NAMES), None, {})
+    assert [entry.option for entry in table if entry.method == "infogain"] == ["smoothing"] * 3
+
+
 def test_a_control_and_a_name_may_not_meet() -> None:
     space = ordinal(NAMES)
     with pytest.raises(ValueError, match="no other row is shown by. Got 'semantic shuffled'"):

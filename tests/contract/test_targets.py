@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from contract.harness import METHODS, as_case, plain, required_arguments
-from labelspace import LabelSpace, ordinal
+from labelspace import LabelSpace, compressed, ordinal
 from labelspace.analysis import target_distances
 from labelspace.criteria import criterion_class, make_criterion
 
@@ -63,8 +63,19 @@ def test_an_output_that_is_the_target_has_nothing_to_learn(method: str) -> None:
     ("method", "options"),
     [("lls", {"rank": 2}), ("lls", {"top": 2}), ("labelemb", {"rank": 2, "in_features": 3})],
 )
-def test_compressed_forms_write_no_whole_matrix(method: str, options: dict[str, int]) -> None:
-    assert make_criterion(method, ordinal(6), **options).target_matrix() is None
+def test_compressed_forms_have_targets_where_they_are_small(
+    method: str, options: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    criterion = make_criterion(method, ordinal(6), **options)
+    generator = torch.Generator().manual_seed(0)
+    for parameter in criterion.parameters():
+        parameter.data = torch.randn(parameter.shape, generator=generator)
+    share = float(criterion.smoothing) if method == "lls" else float(1 - criterion.beta)
+    expected = (1 - share) * torch.eye(6, dtype=torch.float64) + share * criterion.label_space().matrix.double()
+    torch.testing.assert_close(criterion.target_matrix(), expected, rtol=1e-5, atol=1e-6)
+    assert target_distances(criterion).shape == (6, 6)
+    monkeypatch.setattr(compressed.rows, "LIMIT", 5 * 5 * 4)
+    assert criterion.target_matrix() is None
 
 
 def test_pretrained_label_embedding_has_targets() -> None:

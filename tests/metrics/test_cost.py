@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import mean_squared_error
 from torch.testing import assert_close
 
-from labelspace import cost, ordinal, tree, wordnet
+from labelspace import cost, ordinal, tree, uniform, wordnet
 from labelspace.decide import abstain
 from labelspace.metrics import accuracy, costliest_confusions, expected_cost, severity, top_cost, value_mse
 
@@ -68,8 +68,10 @@ def test_prices_come_as_a_space_or_a_taxonomy():
     animals = tree({"pet": ["cat", "dog"], "vehicle": ["car"]})
     # a cat called a dog is 2 edges, called a car 4
     assert expected_cost([1, 2, 0], [0, 0, 0], animals, per_sample=True).tolist() == [2, 4, 0]
-    with pytest.raises(ValueError, match="a cost space or one from a taxonomy"):
-        expected_cost([0], [0], ordinal(3))
+    # an order prices by its steps
+    assert expected_cost([1, 2, 0], [0, 0, 0], ordinal(3), per_sample=True).tolist() == [1, 2, 0]
+    with pytest.raises(ValueError, match="a cost space or one from a taxonomy or an order"):
+        expected_cost([0], [0], uniform(3))
     with pytest.warns(UserWarning, match="zzzz"):
         unmapped = wordnet(["cat", "dog", "zzzz"])
     with pytest.raises(ValueError, match="a taxonomy that joins all classes. Got no path from 'cat'"):

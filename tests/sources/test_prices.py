@@ -98,7 +98,12 @@ def test_groups_cost_half_inside() -> None:
     assert cost_words(found) == ("0.5 inside a group, 1 between groups", "true w called x costs 1, called z 0.5")
 
 
-@pytest.mark.parametrize("space", [None, uniform(SIZES), tree({"a": ["low"], "b": ["mid"]})])
+ORDER = order("low<mid<high", SIZES)
+
+
+@pytest.mark.parametrize(
+    "space", [None, uniform(SIZES), tree({"a": ["low"], "b": ["mid"]}), ORDER, permuted(ORDER, seed=1)]
+)
 def test_tree_needs_a_tree(space: LabelSpace | None) -> None:
     with pytest.raises(ValueError, match="'tree' only beside a space from a taxonomy"):
         prices("tree", SIZES, space)

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from labelspace import _checks, _inputs, _nearness
 from labelspace._inputs import Numbers
+from labelspace.compressed import fits
 from labelspace.space import LabelSpace
 
 PART = 2**24  # pairs looked at together
@@ -37,7 +38,7 @@ def neighbours(space: LabelSpace | Numbers, names: int | Sequence[str] | None = 
     if isinstance(space, LabelSpace):
         if names is not None and _inputs.class_names("neighbours", "names", names) != space.names:
             raise _checks.fail("neighbours", "names", "those of the label space, or left out", repr(names))
-        if space.rule is not None:  # a row at a time: no matrix of all of them is built
+        if space.rule is not None and not fits(len(space)):  # a row at a time: no matrix of all of them is built
             return {name: space.nearest(name, k) for name in space.names}
         return _of_space(space, k)
     classes, weights = _named(space, names)
@@ -48,9 +49,10 @@ def neighbours(space: LabelSpace | Numbers, names: int | Sequence[str] | None = 
 
 def _of_space(space: LabelSpace, k: int) -> Found:
     found: Found = {}
+    matrix = space.matrix  # once: a compressed space builds it
     # some rows at a time: vectors of many classes have no K×K table
     for rows in torch.split(torch.arange(len(space)), max(1, PART // len(space))):
-        order, weights = _nearness.ordered(space.matrix, space.kind, space.metric, space.hops, rows)
+        order, weights = _nearness.ordered(matrix, space.kind, space.metric, space.hops, rows)
         found |= _listed(space.names, rows.tolist(), order, weights, k)
     return found
 

@@ -175,7 +175,9 @@ def fewer(values: Sequence[float], count: int = TRIALS) -> tuple[float, ...]:
 def _entry(
     each: Named, space: LabelSpace | None, strengths: Mapping[str, tuple[float, ...]], options: Mapping[str, Any]
 ) -> Entry:
-    tuned = criterion_class(each.method).tuned
+    # a strength says how much of a space is mixed in: a method that is given something else in its place has none
+    instead = takes_space(each.method) and not criterion_class(each.method).looks_at_space(options)
+    tuned = None if instead else criterion_class(each.method).tuned
     role: Role = "reference" if each.name == REFERENCE_METHOD else "method"
     entry = Entry(each.label, each.method, role, space, None, "", (), options)
     if tuned is None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from labelspace import _checks
 from labelspace.comparison import budget as budgets
 from labelspace.comparison import folder as folders
+from labelspace.comparison.buildable import buildable
 from labelspace.comparison.entries import Entry, Named, check_methods, fewer, make_entries
 from labelspace.comparison.knowledge import Knowledge, discriminants, gather
 from labelspace.comparison.outcome import Judge
@@ -17,7 +18,6 @@ from labelspace.comparison.training import Report
 from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
 from labelspace.engine.build import Job, Outline, make_learner, prepare, training_labels
-from labelspace.engine.config import make_config
 from labelspace.engine.run import own_threads_and_draws
 from labelspace.space import LabelSpace
 
@@ -67,6 +67,7 @@ class Setting(NamedTuple):
     knowledge: Knowledge
     judge: Judge
     entries: list[Entry]
+    problems: list[str]  # strengths that cannot be tried, and why
 
 
 def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, workers: int, tell: Report) -> Setting:
@@ -106,16 +107,17 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
     if len(entries) == 1:
         remedy = "Methods that need a label space were left out: give one with --space, or choose others."
         raise _checks.fail("compare", "methods", "something to compare one-hot labels with", "one-hot alone", remedy)
-    _check_built(entries, draft, job)
+    buildable(entries, draft, job)
     if plan is None:
         draft = _sized(draft, question, job)
         plan = _affordable(draft, question, _like(job, draft), len(entries), workers, tell)
         entries = make_entries(plan.methods, knowledge.space, suggested, plan.strengths, plan.method_options)
+    entries, problems = buildable(entries, plan, job)
     folders.open_folder(folder, fresh)
     plan = _with_files(plan, folder, question, knowledge)
     plan.save(folder / "plan.toml")
     judge = knowledge.judge(job.dataset.names, job.dataset.test.y, plan.probabilities)
-    return Setting(plan, folder, question.dataset, job, knowledge, judge, entries)
+    return Setting(plan, folder, question.dataset, job, knowledge, judge, entries, problems)
 
 
 def _checked(plan: Plan) -> Plan:
@@ -143,24 +145,6 @@ def _checked(plan: Plan) -> Plan:
             raise _checks.fail("compare", "strengths", expected, f"{list(values)} for {name!r}")
     kept = {name: each for name, each in options.items() if each}
     return plan.model_copy(update={"methods": methods, "strengths": strengths, "method_options": kept})
-
-
-def _check_built(entries: Sequence[Entry], plan: Plan, job: Job) -> None:
-    """Refuse options with which a method cannot be built at any of its strengths, before anything is trained."""
-    for entry in entries:
-        problem: Exception | None = None
-        for options in entry.trials() if entry.options and entry.role != "control" else []:
-            config = make_config(**plan.training(), method=entry.method, method_options=options)
-            config = config.model_copy(update={"model": job.config.model})
-            try:
-                make_learner(config, Outline.of(job.dataset), entry.space)
-            except (ValueError, TypeError) as error:
-                problem = problem or error
-            else:
-                problem = None
-                break
-        if problem is not None:
-            raise problem
 
 
 def _asked_by(plan: Plan, question: Question) -> Question:

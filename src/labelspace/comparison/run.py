@@ -113,7 +113,7 @@ def compare(
         trained = trainer.train(setting.entries)
         tell("analysis", {})
         repeated = f"labelspace compare --plan {shlex.quote(str(setting.folder / 'plan.toml'))}"
-        content = _finish(setting, trained, trainer.problems, command or repeated)
+        content = _finish(setting, trained, setting.problems + trainer.problems, command or repeated)
     return Comparison(setting.folder, content)
 
 

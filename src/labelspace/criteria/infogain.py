@@ -83,6 +83,7 @@ class Infogain(Criterion):
         self.option("smoothing", smoothing, low=0, high=1)
         relations = labels.relations() if matrix is None else None
         self.source = {"builder": "infogain"} if relations is None else relations.source
+        self.hops = None if relations is None else relations.hops
         self.register_buffer("relations", None if relations is None else relations.matrix.clone())
         self.register_buffer("matrix", None if matrix is None else self._checked(matrix))
 
@@ -106,7 +107,7 @@ class Infogain(Criterion):
     def label_space(self) -> LabelSpace:
         """Return the relations it was built from; of a matrix, how each column spreads over the other classes."""
         if self.relations is not None:
-            return LabelSpace(self.names, self.relations.cpu(), "relations", self.source)
+            return LabelSpace(self.names, self.relations.cpu(), "relations", self.source, self.hops)
         assert self.matrix is not None
         spread = off_diagonal(self.matrix.detach().cpu().double().T)
         # a class that gives nothing to others keeps its mass

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from labelspace import _checks
-from labelspace.compressed import LowRank
+from labelspace.compressed import LowRank, fits
 from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
 from labelspace.space import LabelSpace
@@ -224,15 +224,21 @@ class LabelEmbedding(Criterion):
             source = {"builder": "labelemb", **({"fixed": True} if self.pretrained else {})}
             if self.rank is not None:
                 return LabelSpace(self.names, LowRank(self.factor, self.basis, relu=self.relu), "relations", source)
-            matrix = self.fixed if self.pretrained else torch.softmax(self.embedding.double(), dim=1)
-        return LabelSpace(self.names, matrix.cpu(), "relations", source)
+        return LabelSpace(self.names, self._all_rows().cpu(), "relations", source)
+
+    @torch.no_grad()
+    def _all_rows(self) -> Tensor:
+        """Return softmax(E) of all classes, or the fixed rows."""
+        if self.pretrained and self.rank is None:
+            return self.fixed
+        everyone = torch.arange(len(self.names), device=self.beta.device)
+        return torch.softmax(self._logits(everyone).double(), dim=1)
 
     def target_matrix(self) -> Tensor | None:
-        """Return ``β·I + (1−β)·ê``, ê = softmax(E), which the first head learns; None for a compressed E."""
-        if self.rank is not None:
+        """Return ``β·I + (1−β)·ê``, ê = softmax(E), which the first head learns; None for too many classes."""
+        if self.rank is not None and not fits(len(self.names)):
             return None
-        soft = self.fixed if self.pretrained else torch.softmax(self.embedding.detach().double(), dim=1)
-        return self.smoothed_identity(1 - self.beta, soft)
+        return self.smoothed_identity(1 - self.beta, self._all_rows())
 
     @classmethod
     def example(cls) -> Example:

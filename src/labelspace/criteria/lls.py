@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from labelspace import _checks
-from labelspace.compressed import LowRank, TopRows, chunks
+from labelspace.compressed import LowRank, TopRows, chunks, fits
 from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
 from labelspace.space import LabelSpace
@@ -236,8 +236,9 @@ class LearnableSmoothing(Criterion):
         return TopRows(self.near.cpu(), shares[:, :named], rest)
 
     def target_matrix(self) -> Tensor | None:
-        """Return ``(1−α)·I + α·softmax(Q)``; None for compressed forms, which have many classes."""
-        if self.rank is not None or (self.top is not None and self.prune_after is None):
+        """Return ``(1−α)·I + α·softmax(Q)``; None for compressed forms of many classes."""
+        compressed = self.rank is not None or (self.top is not None and self.prune_after is None)
+        if compressed and not fits(len(self.names)):
             return None
         return self.smoothed_identity(self.smoothing, self._spread())
 

@@ -36,7 +36,8 @@ class MixedCrossEntropy(Criterion):
 
     Args:
         labels: a LabelSpace, the prior A; ``labelspace.lda(x, y)`` gives the paper's.
-        smoothing: ε in [0, 0.5], the start where it is learned; below 0.5 in the bounded form.
+        smoothing: ε in [0, 0.5], the start where it is learned (the bounded form begins just inside of both ends, and
+            with ``"entry"`` takes at most ``(1 − margin)/2``).
         learn: ``None``, ``"class"`` or ``"entry"``.
         bounded: parametrise so that constraints always hold, instead of penalising.
         objective: ``"divergence"`` or ``"cross-entropy"``, what bounded mixtures learn by.
@@ -120,7 +121,7 @@ class MixedCrossEntropy(Criterion):
         self.learn = self.choose("learn", learn, [None, "class", "entry"])
         self.bounded = bool(self.resolved(preset, {"bounded": True}, {"bounded": bounded})["bounded"])
         self.objective = self._chosen_objective(objective)
-        self.option("smoothing", smoothing, low=0, high=0.5, open_high=self.learn is not None and self.bounded)
+        self.option("smoothing", smoothing, low=0, high=0.5)
         self.option("pull", pull, low=0)
         self.option("exponent", exponent, low=1)
         high, low = entry_box(len(self.names), float(exponent)) if self.learn == "entry" else (1.0, 1.0)

@@ -109,7 +109,7 @@ class StaticLabels(Criterion):
         chosen = self.resolved(preset, {"loss": "huber", "scale": "auto"}, {"loss": loss, "scale": scale})
         self.loss = str(self.choose("loss", chosen["loss"], ["huber", "mse", "cosine"]))
         self.kind = space.kind
-        self.source = space.source
+        self.source, self.hops = space.source, space.hops
         self.register_buffer("label_matrix", _distinct(space).clone())
         self.option("scale", _factor(chosen["scale"], space.matrix), low=0, open_low=True)
         # unlike other options it is saved: weights trained on one scale predict nonsense on another
@@ -136,7 +136,7 @@ class StaticLabels(Criterion):
     def label_space(self) -> LabelSpace:
         """Return the rows as given, fit to build this criterion again; vectors are compared as they predict."""
         compared = {"metric": "cosine" if self.loss == "cosine" else "euclidean"} if self.kind == "vectors" else {}
-        return LabelSpace(self.names, self.label_matrix.cpu(), self.kind, {**self.source, **compared})
+        return LabelSpace(self.names, self.label_matrix.cpu(), self.kind, {**self.source, **compared}, self.hops)
 
     def target_matrix(self) -> Tensor:
         """Return the rows it regresses to, ``(K, D)``, in their scale."""

@@ -1,8 +1,9 @@
 """What mistakes cost, for any prices: over all samples, per confusion, and of the mistakes alone.
 
 Letters: N samples, K classes, y the true class indices, C the prices: ``C[i, j]`` is paid for calling a true ``i`` a
-``j``. They come as a cost space, as a space from a taxonomy (a mistake costs the edges between the two classes), or
-as a matrix, non-negative with a zero diagonal. Predictions are ``(N,)`` class indices, or ``(N, K)`` scores.
+``j``. They come as a cost space, as a space from a taxonomy or an order (a mistake costs the steps between the two
+classes), or as a matrix, non-negative with a zero diagonal. Predictions are ``(N,)`` class indices, or ``(N, K)``
+scores.
 """
 
 from collections.abc import Sequence

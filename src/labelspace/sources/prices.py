@@ -1,7 +1,7 @@
 """What mistakes cost, as people say it: a rule in a word, a price per step, or a table of prices."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,7 @@ def implied(space: LabelSpace | None) -> LabelSpace | None:
     if order_of(space) is not None:
         return prices("ordinal", space.names, space)
     # controls carry hops too, those of other classes
-    if space.source.get("builder") == "groups" or (space.hops is not None and "of" not in space.source):
+    if space.source.get("builder") == "groups" or ("of" not in space.source and _has_paths(space)):
         return prices("tree", space.names, space)
     return None
 
@@ -189,7 +189,7 @@ def _of_tree(classes: Sequence[str], space: LabelSpace | None) -> LabelSpace:
         if len(codes) == len(classes):
             rows = [[INSIDE if other == own else 1.0 for other in codes] for own in codes]
             return _space(classes, torch.tensor(rows), rule="groups")
-    if space is None or space.hops is None or not set(classes) <= set(space.names):
+    if space is None or not _has_paths(space) or not set(classes) <= set(space.names):
         remedy = "Give the space as a taxonomy file or as 'wordnet'."
         got = "no space" if space is None else repr(space)
         raise _checks.fail(OWNER, "cost", "'tree' only beside a space from a taxonomy", got, remedy)
@@ -197,6 +197,14 @@ def _of_tree(classes: Sequence[str], space: LabelSpace | None) -> LabelSpace:
     assert hops is not None
     largest = max(int(hops.max()), 1)
     return _space(classes, torch.where(hops < 0, largest, hops) / largest, rule="tree")
+
+
+def _has_paths(space: LabelSpace) -> bool:
+    """Return whether there are paths of a taxonomy: an order has steps, of which ``ordinal`` makes prices."""
+    source: Any = space.source
+    while isinstance(source.get("of"), Mapping):  # what a method or a control made of a space
+        source = source["of"]
+    return space.hops is not None and source.get("builder") != "ordinal"
 
 
 def _group_of(groups: Any) -> dict[str, str]:
