@@ -29,7 +29,7 @@ class LabelSpace:
         names: unique class names; their order is the order of class indices.
         matrix: ``(K, D)`` numbers, kept as float32. A class that has no relatives keeps its mass (its entry is 1).
             For many classes a rule in its place: ``compressed.LowRank`` or ``TopRows``. Then ``matrix`` is built where
-            it is small; ``rows``, ``nearest``, ``subset``, ``save`` and ``load`` never need it.
+            it is small; ``rows``, ``subset``, ``save`` and ``load`` never need it, ``nearest`` only where it is small.
         kind: ``"relations"``, ``"vectors"`` or ``"cost"``.
         source: where the space came from, as plain JSON data; it travels with the file.
         hops: path lengths between classes, for a space built from a tree or an order.

@@ -311,8 +311,12 @@ def test_a_plan_for_data_in_memory_is_given_them_again(tmp_path: Path) -> None:
 
 def test_targets_that_were_learned_are_not_undone(tmp_path: Path) -> None:
     """An inversion undoes ``(1−ε)·I + ε·A``; of a mixture that was learned, ε is only where it began."""
-    options: dict[str, Any] = {"methods": ["mixed", "learned=mixed"], "method_options": {"learned": {"learn": "class"}}}
-    strengths = {"mixed": [0.2], "learned": [0.2]}
-    found = run(tmp_path, **options, strengths=strengths, probabilities="inverted")
-    rows = {row["label"]: row["inverted"] for row in found.content["rows"]}
-    assert rows == {"one-hot": False, "mixed": True, "learned": False}
+    given = torch.eye(len(NAMES)).tolist()
+    options: dict[str, Any] = {
+        "methods": ["mixed", "learned=mixed", "infogain", "given=infogain"],
+        "method_options": {"learned": {"learn": "class"}, "given": {"matrix": given}},
+        "strengths": {"mixed": [0.2], "learned": [0.2], "infogain": [0.2]},
+    }
+    found = run(tmp_path, **options, probabilities="inverted")
+    rows = {row["label"]: row["inverted"] for row in found.content["rows"] if row["role"] != "control"}
+    assert rows == {"one-hot": False, "mixed": True, "learned": False, "infogain": True, "given": False}

@@ -16,7 +16,7 @@ from labelspace.engine.run import Run
 from labelspace.engine.sweep import Failure, SweepError, outcomes
 
 Report = Callable[[str, dict[str, Any]], None]
-INVERTIBLE = ("uniform", "semantic", "mixed")  # their targets are fixed: (1−σ)·I + σ·A
+INVERTIBLE = ("uniform", "semantic", "mixed", "infogain")  # their targets are fixed: (1−σ)·I + σ·A
 
 
 class Trial(NamedTuple):
