@@ -164,8 +164,9 @@ def test_started_over_and_replayed(sizes: str, tmp_path: Path) -> None:
 def test_everything_that_a_plan_can_say(sizes: str, tmp_path: Path) -> None:
     options = ["--methods", "uniform,wide=lwal", "--model", "linear", "--epochs", "2", "--seeds", "7,3", *ORDER]
     options += ["--option", "wide.dim=9", "--option", "uniform.smoothing=0.2", "--option", "wide.repel=0"]
-    options += ["--label-noise", "symmetric:0.1", "--schedule", "step", "--set", "milestones=[1]"]
-    options += ["--optimiser", "sgd", "--set", "momentum=0", "--set", "clip=1.0", "--level", "0.9"]
+    options += ["--label-noise", "symmetric:0.1", "--schedule", "step", "--milestones", "1"]
+    options += ["--optimiser", "sgd", "--momentum", "0", "--clip", "1.0", "--level", "0.9"]
+    options += ["--gamma", "0.5", "--warmup-epochs", "1", "--best-by", "error", "--set", "head_l2=0.01"]
     result = run(sizes, *options, "--out", str(tmp_path / "out"))
     assert "options wide: dim=9" in result.stderr
     assert "6 runs of 2 epochs, 1 trial a method" in result.stderr
@@ -180,6 +181,8 @@ def test_everything_that_a_plan_can_say(sizes: str, tmp_path: Path) -> None:
     for config in configs:
         assert (config["momentum"], config["milestones"], config["clip"]) == (0.0, [1], 1.0)
         assert (config["label_noise"], config["schedule"]) == ("symmetric:0.1", "step")
+        assert (config["gamma"], config["warmup_epochs"], config["best_by"]) == (0.5, 1, "error")
+        assert config["head_l2"] == 0.01
 
 
 @pytest.mark.parametrize(
@@ -188,7 +191,7 @@ def test_everything_that_a_plan_can_say(sizes: str, tmp_path: Path) -> None:
         (["--methods", "lls"], "--methods"),
         (["--seeds", "6"], "--seeds"),
         (["--model", "auto", "--budget", "2m"], "--model, --budget"),
-        (["--label-noise", "pairwise:0.1", "--set", "clip=1"], "--label-noise, --set"),
+        (["--label-noise", "pairwise:0.1", "--set", "head_l2=1"], "--label-noise, --set"),
         (["--label", "y", "--data-dir", "."], "--label, --data-dir"),
         (["digits"], "DATA"),
     ],
@@ -254,9 +257,12 @@ PRICES = {
         ("`--set epochs` must be left out: it is --epochs", ["--set", "epochs=3"]),
         ("`--set method_options` must be left out: it is --option", ["--set", "method_options={}"]),
         ("`--set data_options` must be left out: it is --data-option", ["--set", "data_options={}"]),
-        ("Did you mean 'momentum'?", ["--set", "momentm=0"]),
-        ("`--set` must be NAME=VALUE", ["--set", "momentum"]),
+        ("Did you mean 'head_l2'?", ["--set", "headl2=0"]),
+        ("`--set` must be NAME=VALUE", ["--set", "head_l2"]),
         ("`milestones` of compare must be given", ["--schedule", "step"]),
+        ("`gamma` of compare must be given", ["--schedule", "exponential"]),
+        ("`--milestones` must be epochs", ["--schedule", "step", "--milestones", "one"]),
+        ("`--set momentum` must be left out: it is --momentum", ["--set", "momentum=0"]),
         ("Did you mean 'pairwise'?", ["--label-noise", "pairwis:0.1"]),
         ("`level` of compare", ["--level", "1"]),
         ("larg", ["--space", "unknown.txt"]),
@@ -382,7 +388,7 @@ def test_scores_of_ordered_classes(tmp_path: Path) -> None:
         (["--seeds", "6"], "--seeds"),
         (["--plan", "x.toml"], "--plan"),
         (["--epochs", "3", "--label", "y", "--out", "x", "--fresh"], "--epochs, --label, --out, --fresh"),
-        (["--option", "lls.rank=2", "--set", "clip=1", "--workers", "1"], "--option, --set, --workers"),
+        (["--option", "lls.rank=2", "--set", "head_l2=1", "--workers", "1"], "--option, --set, --workers"),
         (["--examples", "2", "--probabilities", "inverted"], "--probabilities, --examples"),
     ],
 )

@@ -149,6 +149,43 @@ def test_a_strength_that_was_chosen_is_not_tuned(tmp_path: Path) -> None:
     assert stored(found)["strengths"] == {"uniform": [0.25]}
 
 
+def test_a_pretrained_embedding_by_its_file(tmp_path: Path) -> None:
+    rows = torch.softmax(torch.randn(4, 4, generator=torch.Generator().manual_seed(0)), dim=1)
+    file = LabelSpace(NAMES, rows, "relations").save(tmp_path / "learned.safetensors")
+    options: dict[str, Any] = {"methods": ["labelemb"], "strengths": {}}
+    found = run(tmp_path, **options, method_options={"labelemb": {"pretrained": str(file)}})
+    used = [each for each in runs_of(found) if each.config.method == "labelemb"]
+    for each in used:
+        torch.testing.assert_close(each.learner().criterion.fixed, rows)
+    # the second head is gone, and with it what its temperature could change: there is nothing to tune
+    row = found.content["rows"][1]
+    assert (len(used), [trial["value"] for trial in row["trials"]], row["strength"]) == (2, [None], None)
+    assert run(tmp_path, **options, method_options={"labelemb": {"pretrained": file}}).folder == found.folder
+    with pytest.raises(FileNotFoundError, match="There is no label file at"):
+        run(tmp_path, **options, method_options={"labelemb": {"pretrained": "not-there.safetensors"}})
+    with pytest.raises(ValueError, match="strengths.*for methods that have a strength"):
+        run(
+            tmp_path,
+            methods=["labelemb"],
+            strengths={"labelemb": [2.0]},
+            method_options={"labelemb": {"pretrained": file}},
+        )
+
+
+def test_a_schedule_in_place_of_a_strength(tmp_path: Path) -> None:
+    found = run(tmp_path, methods=["focal"], strengths={}, method_options={"focal": {"gamma": "flsd53"}})
+    row = found.content["rows"][1]
+    assert (row["options"], row["strength"], len(row["runs"])) == ({"gamma": "flsd53"}, None, 2)
+    with pytest.raises(TypeError, match="`method_options.focal.gamma` of compare must be a number"):
+        run(tmp_path, methods=["focal"], strengths={}, method_options={"focal": {"gamma": "flsd"}})
+
+
+def test_a_matrix_leaves_no_strength_to_tune() -> None:
+    options = {"infogain": {"matrix": torch.eye(4).tolist()}}
+    plain, given = (make_entries(("onehot", "infogain"), ordinal(NAMES), None, {}, each)[1] for each in ({}, options))
+    assert (len(plain.trials()), given.trials()) == (5, [options["infogain"]])
+
+
 def test_a_method_that_looks_at_the_space_where_asked_to() -> None:
     space = ordinal(NAMES)
     plain = make_entries(("onehot", "lls"), space, None, {})
@@ -241,6 +278,8 @@ def test_names_are_read_as_they_are_written(text: str) -> None:
     [
         {"optimiser": "sgd", "momentum": 0.0, "schedule": "constant"},
         {"schedule": "step", "milestones": [1], "gamma": 0.5},
+        {"schedule": "exponential", "gamma": 0.9},
+        {"best_by": "error", "head_l2": 0.01},
         {"warmup_epochs": 1, "clip": 0.5},
         {"precision": "float64"},
         {"patience": 1},

@@ -59,6 +59,9 @@ def counted(name: str, shape: tuple[int, ...], classes: int, **options: object) 
         ("resnet18", (3, 64, 64), 200, 11_578_632),  # learnable smoothing, Table 9
         ("resnet101", (3, 64, 64), 200, 44_131_080),
         ("resnet8", (3, 32, 32), 10, 4_911_754),  # label embedding, the published code with one head
+        ("resnet18-128", (3, 32, 32), 100, 44_755_172),  # the same, for CIFAR-100
+        ("resnet110", (3, 32, 32), 10, 1_727_962),  # mixed cross-entropy, which takes it from He et al.
+        ("wrn-28-12", (3, 32, 32), 10, 52_517_850),
     ],
 )
 def test_residual_networks_are_those_of_the_papers(

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from labelspace.cli import options as shared
+from labelspace.cli import training_options as training
 from labelspace.cli.compare_options import of_methods, of_settings, seeds_of
 from labelspace.cli.progress import ComparisonBars
 from labelspace.cli.screen import bad_input_exits, console
@@ -28,7 +29,7 @@ Example: labelspace compare mnist --limit 2000 --label-noise pairwise:0.2 --seed
 
 Example: labelspace compare --methods 'lls,ce=lls,wide=lwal' --option 'ce.terms=["H(t,p)"]' --option wide.dim=100
 
-Example: labelspace compare --epochs 90 --optimiser sgd --schedule step --set milestones=[45,70] --set clip=1.0
+Example: labelspace compare --epochs 90 --optimiser sgd --momentum 0 --schedule step --milestones 45,70 --clip 1
 
 Example: labelspace compare --scores val.npz test.npz --cost prices.csv"""
 
@@ -90,20 +91,26 @@ def compare(
     batch_size: Annotated[int | None, typer.Option(help="Samples per step.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Of the optimiser.")] = None,
     optimiser: Annotated[str | None, typer.Option(help="sgd, adam or adamw.")] = None,
+    momentum: training.Momentum = None,
     schedule: Annotated[
         str | None, typer.Option(help="Of the rate, as in train: constant, linear, step, …", show_default="linear")
     ] = None,
+    milestones: training.Milestones = None,
+    gamma: training.Gamma = None,
+    warmup_epochs: training.WarmupEpochs = None,
     weight_decay: Annotated[float | None, typer.Option(help="Of everything but learned labels.")] = None,
-    augment: Annotated[list[str] | None, typer.Option(help="crop, flip, cutout:8, mixup:0.2, …; repeatable.")] = None,
+    clip: training.Clip = None,
+    augment: training.Augment = None,
     label_noise: Annotated[
         str | None, typer.Option(help="pairwise:RATE or symmetric:RATE, in training labels only.")
     ] = None,
+    best_by: training.BestBy = None,
     setting: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="Any other setting of the training or the plan: milestones=[40,80], clip=1.0, momentum=0, …",
+            help="Any other setting of the training or the plan: head_l2=0.1, patience=5, precision=bfloat16, …",
         ),
     ] = None,
     margin: Annotated[float | None, typer.Option(help="Relative changes within ± this do not matter.")] = None,
@@ -174,6 +181,14 @@ def compare(
         "batch_size": batch_size,
         "learning_rate": learning_rate,
         "optimiser": optimiser,
+        **training.given(
+            momentum=momentum,
+            milestones=milestones,
+            gamma=gamma,
+            warmup_epochs=warmup_epochs,
+            clip=clip,
+            best_by=best_by,
+        ),
         "schedule": schedule,
         "label_noise": label_noise,
         "weight_decay": weight_decay,

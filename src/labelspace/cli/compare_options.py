@@ -41,7 +41,7 @@ def of_settings(texts: list[str], flags: Collection[str]) -> dict[str, Any]:
     """
     from labelspace.comparison.plan import OWN, TRAINING
 
-    found = parsed_options(texts, "--set", "clip=1.0")
+    found = parsed_options(texts, "--set", "head_l2=0.1")
     for name in found:
         if name in flags and name in (*OWN, *TRAINING):
             instead = OTHER_FLAGS.get(name, f"--{name.replace('_', '-')}")

@@ -5,7 +5,7 @@ from typing import Any
 
 from labelspace.comparison.entries import Entry
 from labelspace.comparison.plan import Plan
-from labelspace.engine.build import Job, Outline, make_learner
+from labelspace.engine.build import Job, Outline, make_learner, option_spaces
 from labelspace.engine.config import make_config
 
 
@@ -36,7 +36,7 @@ def _problem(entry: Entry, options: dict[str, Any], plan: Plan, job: Job) -> Exc
     config = make_config(**plan.training(), method=entry.method, method_options=options)
     config = config.model_copy(update={"model": job.config.model})
     try:
-        make_learner(config, Outline.of(job.dataset), entry.space)
+        make_learner(config, Outline.of(job.dataset), entry.space, option_spaces(config, job.dataset))
     except (ValueError, TypeError) as error:
         return error
     return None

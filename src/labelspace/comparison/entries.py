@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 from labelspace import _checks
 from labelspace.comparison.plan import TRIALS
 from labelspace.criteria import criterion_class
+from labelspace.criteria.base import Tuned
 from labelspace.criteria.registry import methods as registered
 from labelspace.sources.nulls import permuted, random_like
 from labelspace.space import LabelSpace
@@ -100,6 +101,19 @@ def takes_space(method: str) -> bool:
     return criterion_class(method).looks_at_space({})
 
 
+def to_tune(method: str, options: Mapping[str, Any]) -> Tuned | None:
+    """Return the strength that can be tuned beside these options; None where there is none, or none with an effect.
+
+    Example:
+        >>> to_tune("labelemb", {"pretrained": "labels.safetensors"}), to_tune("focal", {"gamma": "flsd53"})
+        (None, None)
+    """
+    tuned = criterion_class(method).tuned
+    if tuned is None or options.get(tuned.option) in tuned.words:
+        return None
+    return None if any(options.get(name) is not None for name in tuned.idle_with) else tuned
+
+
 def make_entries(
     methods: Sequence[str],
     space: LabelSpace | None,
@@ -175,9 +189,7 @@ def fewer(values: Sequence[float], count: int = TRIALS) -> tuple[float, ...]:
 def _entry(
     each: Named, space: LabelSpace | None, strengths: Mapping[str, tuple[float, ...]], options: Mapping[str, Any]
 ) -> Entry:
-    # a strength says how much of a space is mixed in: a method that is given something else in its place has none
-    instead = takes_space(each.method) and not criterion_class(each.method).looks_at_space(options)
-    tuned = None if instead else criterion_class(each.method).tuned
+    tuned = to_tune(each.method, options)
     role: Role = "reference" if each.name == REFERENCE_METHOD else "method"
     entry = Entry(each.label, each.method, role, space, None, "", (), options)
     if tuned is None:

@@ -10,12 +10,11 @@ from labelspace import _checks
 from labelspace.comparison import budget as budgets
 from labelspace.comparison import folder as folders
 from labelspace.comparison.buildable import buildable
-from labelspace.comparison.entries import Entry, Named, check_methods, fewer, make_entries
+from labelspace.comparison.entries import Entry, Named, check_methods, fewer, make_entries, to_tune
 from labelspace.comparison.knowledge import Knowledge, discriminants, gather
 from labelspace.comparison.outcome import Judge
 from labelspace.comparison.plan import TRIALS, Plan, make_plan
 from labelspace.comparison.training import Report
-from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
 from labelspace.engine.build import Job, Outline, make_learner, prepare, training_labels
 from labelspace.engine.run import own_threads_and_draws
@@ -130,7 +129,7 @@ def _checked(plan: Plan) -> Plan:
     strengths, options = dict(plan.strengths), {name: dict(each) for name, each in plan.method_options.items()}
     for name in options:
         _checks.choice("compare", "method_options", name, named)
-        tuned = criterion_class(named[name].method).tuned
+        tuned = to_tune(named[name].method, options[name])
         if tuned is None or tuned.option not in options[name]:
             continue
         if name in strengths:
@@ -140,7 +139,7 @@ def _checked(plan: Plan) -> Plan:
         strengths[name] = (_checks.number("compare", f"method_options.{name}.{tuned.option}", value),)
     for name, values in strengths.items():
         _checks.choice("compare", "strengths", name, named)
-        if not values or criterion_class(named[name].method).tuned is None:
+        if not values or to_tune(named[name].method, options.get(name, {})) is None:
             expected = "one or more numbers for methods that have a strength"
             raise _checks.fail("compare", "strengths", expected, f"{list(values)} for {name!r}")
     kept = {name: each for name, each in options.items() if each}
@@ -213,7 +212,7 @@ def _strengths(plan: Plan, trials: int) -> dict[str, tuple[float, ...]]:
     """Return what is tried for each method: what was asked for, else so many of its own values."""
     found = {}
     for each in map(Named.read, plan.methods):
-        tuned = criterion_class(each.method).tuned
+        tuned = to_tune(each.method, plan.method_options.get(each.name, {}))
         if tuned is not None:
             found[each.name] = plan.strengths.get(each.name) or fewer(tuned.values, trials)
     return found

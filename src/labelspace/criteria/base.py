@@ -38,6 +38,8 @@ class Tuned(NamedTuple):
     option: str  # the keyword argument
     symbol: str
     values: tuple[float, ...]  # from weak to strong, five where there is a choice: every method gets the same trials
+    idle_with: tuple[str, ...] = ()  # options beside which it changes nothing
+    words: tuple[str, ...] = ()  # what the option may be instead of a number
 
 
 class Example(NamedTuple):

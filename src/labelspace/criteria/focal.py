@@ -40,7 +40,7 @@ class Focal(Criterion):
     """
 
     name = "focal"
-    tuned = Tuned("gamma", "γ", (0.5, 1.0, 2.0, 3.0, 5.0))
+    tuned = Tuned("gamma", "γ", (0.5, 1.0, 2.0, 3.0, 5.0), words=("flsd53",))
     scope = "sample"
     piecewise = True
     class_axes = {"output": (1,)}
@@ -70,7 +70,7 @@ class Focal(Criterion):
             global_mean=global_mean,
         )
         if isinstance(gamma, str):
-            self.gamma = str(self.choose("gamma", gamma, ["flsd53"]))
+            self.gamma = str(self.choose("gamma", gamma, self.tuned.words))
         else:
             self.option("gamma", gamma, low=0)
 

@@ -50,7 +50,7 @@ class Infogain(Criterion):
     """
 
     name = "infogain"
-    tuned = Tuned("smoothing", "σ", (0.1, 0.2, 0.3, 0.5, 0.7))
+    tuned = Tuned("smoothing", "σ", (0.1, 0.2, 0.3, 0.5, 0.7), idle_with=("matrix",))
     scope = "sample"
     class_axes = {"output": (1,), "relations": (0, 1), "matrix": (0, 1)}
     smoothing: Tensor

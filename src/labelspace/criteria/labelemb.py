@@ -53,7 +53,7 @@ class LabelEmbedding(Criterion):
     """
 
     name = "labelemb"
-    tuned = Tuned("temperature", "τ", (1.0, 1.5, 2.0, 3.0, 5.0))
+    tuned = Tuned("temperature", "τ", (1.0, 1.5, 2.0, 3.0, 5.0), idle_with=("pretrained",))
     scope = "sample"
     needs: tuple[str, ...] = ("features",)
     stops_gradient = True

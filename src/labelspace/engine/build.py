@@ -90,7 +90,7 @@ def prepare(
     if space is not None and space.names != dataset.names:
         _checks.known_names("train", "space", dataset.names, space.names)
         space = space.subset(dataset.names)
-    found = _option_spaces(config, dataset, options or {})
+    found = option_spaces(config, dataset, options)
     filled = {
         "data_key": dataset.key,
         "data_options": chosen.plain(config.data_options, dataset.names),
@@ -115,11 +115,19 @@ def _check_choice(config: Config, dataset: Dataset) -> None:
     raise _checks.fail("train", argument, "given with a validation part", got, remedy)
 
 
-def _option_spaces(config: Config, dataset: Dataset, given: Mapping[str, LabelSpace]) -> dict[str, LabelSpace]:
-    """Return the options that are label spaces, in the order of the data's classes."""
+def option_spaces(
+    config: Config, dataset: Dataset, given: Mapping[str, LabelSpace] | None = None
+) -> dict[str, LabelSpace]:
+    """Return the criterion's options that are label spaces, for the classes of the data.
+
+    Args:
+        config: what was asked for.
+        dataset: the data.
+        given: those that are in memory; others are read from where they are said to be.
+    """
     found = {}
     for name in space_options(config.method):
-        spec = given.get(name, config.method_options.get(name))
+        spec = (given or {}).get(name, config.method_options.get(name))
         if spec is None:
             continue
         try:
