@@ -42,12 +42,13 @@ class DamagedError(ValueError):
         return type(self), (str(self), self.path)
 
 
-def damaged(owner: str, argument: str, path: Path, why: str, remedy: str, allowed: bool = False) -> None:
+def damaged(owner: str, argument: str, expected: str, path: Path, why: str, remedy: str, allowed: bool = False) -> None:
     """Refuse a file that is not what it should be; warn where the caller wants it as it is.
 
     Args:
         owner: who reads it.
         argument: that named it, or its folder.
+        expected: what it should be.
         path: the file.
         why: what is wrong with it.
         remedy: how to come by a sound one.
@@ -57,8 +58,7 @@ def damaged(owner: str, argument: str, path: Path, why: str, remedy: str, allowe
         warnings.warn(f"{path} is damaged ({why}); it is read as it is.", stacklevel=4)
         return
     reading = "To read it as it is: --allow-damaged (allow_damaged=True)."
-    message = _sentence(owner, argument, "sound", f"{path}, which is damaged: {why}", f"{remedy} {reading}")
-    raise DamagedError(message, path)
+    raise DamagedError(_sentence(owner, argument, expected, f"{path}: {why}", f"{remedy} {reading}"), path)
 
 
 def fail(owner: str, argument: str, expected: str, got: object, remedy: str = "") -> ValueError:

@@ -108,7 +108,8 @@ def _check_digest(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str
         return
     remedy = "Build it again, or take it from where it came from."
     try:
-        damaged("LabelSpace.load", "path", path, "its content is not what was written", remedy, allowed)
+        why = "its content is not what was written"
+        damaged("LabelSpace.load", "path", "a sound label file", path, why, remedy, allowed)
     except DamagedError as error:
         raise LabelFileError(str(error)) from error
 

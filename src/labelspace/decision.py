@@ -174,7 +174,8 @@ def stored(path: str | Path, allow_damaged: bool = False) -> tuple[Decision, str
         raise _checks.fail(owner, "path", f"a decision with {', '.join(FIELDS)}", f"{path} with {got or 'nothing'}")
     if not _files.holds(facts):
         remedy = "Write it again with Decision.save; if you changed it on purpose, take its digest out."
-        _checks.damaged(owner, "path", Path(path), "its content is not what was written", remedy, allow_damaged)
+        why = "its content is not what was written"
+        _checks.damaged(owner, "path", "a sound decision", Path(path), why, remedy, allow_damaged)
     values = {name: value for name, value in facts.items() if name not in ("run", _files.DIGEST)}
     try:
         return Decision(**values), facts.get("run")

@@ -35,6 +35,7 @@ CONFIG, ENVIRONMENT, RESULT = "config.json", "environment.json", "result.json"
 FILES = ("epochs.jsonl", "model.safetensors", "scores.safetensors", "label_space.safetensors", "preprocessing.json")
 TIMES = "times.jsonl"  # not one of them: no two runs take equally long
 RECORDS = (RESULT, ENVIRONMENT)  # they name the digests of the others, and have their own inside
+REMEDY = "The command that made the run computes it again."
 OF_RECORDS = ("files", _files.DIGEST)
 TRIES, PAUSE = 20, 0.02  # while a folder is being replaced; seconds
 
@@ -92,7 +93,7 @@ class RunFolder:
         with self._writable():
             (self.path / RESULT).unlink(missing_ok=True)
             _files.write_json(self.path / CONFIG, config)
-            _files.write_json(self.path / ENVIRONMENT, _files.sealed(environment()))
+            self._write_environment(None)
 
     @contextmanager
     def _writable(self) -> Iterator[None]:
@@ -134,11 +135,11 @@ class RunFolder:
         self.sweep()
 
     def _write_environment(self, times: list[dict[str, Any]] | None) -> None:
-        record = environment()
+        digests = {}
         if times:
             _files.write_bytes(self.path / TIMES, _as_lines(times))
-            record["files"] = {TIMES: _files.digest(_as_lines(times))}
-        _files.write_json(self.path / ENVIRONMENT, _files.sealed(record))
+            digests[TIMES] = _files.digest(_as_lines(times))
+        _files.write_json(self.path / ENVIRONMENT, _files.sealed({**environment(), "files": digests}))
 
     def _write(self, contents: dict[str, bytes], spaces: dict[str, LabelSpace], result: dict[str, Any]) -> None:
         digests = {CONFIG: _files.digest((self.path / CONFIG).read_bytes())}
@@ -214,8 +215,8 @@ class RunFolder:
 
     def damaged(self, name: str, why: str) -> None:
         """Refuse a file of the run; warn where damage is allowed."""
-        remedy = "The command that made the run computes it again."
-        _checks.damaged("Run.load", "folder", self.path / name, why, remedy, self.allow_damaged)
+        expected = f"a run with a sound {name}"
+        _checks.damaged("Run.load", "folder", expected, self.path / name, why, REMEDY, self.allow_damaged)
 
     def _digests(self) -> dict[str, str]:
         """Return the digests of the files that have one; nothing of a run that is not finished."""
@@ -228,10 +229,12 @@ class RunFolder:
 
     def _named_in(self, record: dict[str, Any], name: str) -> dict[str, str]:
         files = record.get("files", {})
-        if not _files.holds(record):
-            self.damaged(name, "its content is not what was written")
         if not isinstance(files, dict):
             raise self._unsound(name, "'files' that are no names and digests")
+        # earlier versions named other files, and in results alone
+        earlier = CONFIG not in files and (name == RESULT or "files" not in record)
+        if not _files.holds(record) or (_files.DIGEST not in record and not earlier):
+            self.damaged(name, "its content is not what was written")
         return {file: str(digest) for file, digest in files.items() if Path(file).name == file}
 
     def _lines(self, name: str) -> list[dict[str, Any]]:
@@ -285,9 +288,8 @@ class RunFolder:
             raise self._unsound(name, error.strerror or str(error)) from error
 
     def _unsound(self, name: str, why: str) -> DamagedError:
-        remedy = "The command that made the run computes it again."
         path = self.path / name
-        error = _checks.fail("Run.load", "folder", f"a run with a sound {name}", f"{path}: {why}", remedy)
+        error = _checks.fail("Run.load", "folder", f"a run with a sound {name}", f"{path}: {why}", REMEDY)
         return DamagedError(str(error), path)
 
 

@@ -113,7 +113,7 @@ def read_comparison(folder: Path, allow_damaged: bool = False) -> Material:
         found = path.read_bytes()
         if name in digests and _files.digest(found) != digests[name]:
             why = "its content is not what the comparison was finished with"
-            _checks.damaged("write_html", "folder", path, why, stored.REMEDY, allow_damaged)
+            _checks.damaged("write_html", "folder", f"a sound {name}", path, why, stored.REMEDY, allow_damaged)
         return found
 
     return Material(

@@ -202,7 +202,7 @@ def read(owner: str, folder: Path, allow_damaged: bool = False) -> tuple[dict[st
         raise _checks.fail(owner, "folder", f"a comparison of format {FORMAT}", f"{version!r} in {path}", remedy)
     if not _files.holds(facts):
         why = "its content is not what was written"
-        _checks.damaged(owner, "folder", path, why, REMEDY, allow_damaged)
+        _checks.damaged(owner, "folder", expected, path, why, REMEDY, allow_damaged)
     wrong = fault(facts)
     if wrong is not None:
         raise _checks.fail(owner, "folder", expected, f"{path} {wrong}", REMEDY)
