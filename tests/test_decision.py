@@ -8,7 +8,9 @@ import pytest
 import torch
 
 from labelspace import LabelSpace, cost, decide
+from labelspace._checks import DamagedError
 from labelspace.decision import Decision
+from signing import signed
 
 NAMES = ["well", "ill"]
 PRICES = [[0.0, 1.0], [5.0, 0.0]]
@@ -59,6 +61,8 @@ def test_there_and_back(tmp_path: Path, prices: Any, price: float | None) -> Non
     stored = json.loads(decision.save(tmp_path / "decision.json").read_text())
     matrix = prices.matrix.tolist() if isinstance(prices, LabelSpace) else prices
     rule = "argmax" if prices is None else "min_cost"
+    assert stored == signed(stored)
+    del stored["digest"]
     assert stored == {"rule": rule, "temperature": 1.3, "cost": matrix, "names": NAMES, "abstain_cost": price}
     assert Decision.load(tmp_path / "decision.json").plain() == stored
 
@@ -103,3 +107,19 @@ def test_files_that_are_no_decision(tmp_path: Path, content: bytes) -> None:
 def test_scores_of_other_classes_are_refused() -> None:
     with pytest.raises(ValueError, match="`scores` of Decision must be of 2 columns"):
         Decision("argmax", 1.0, None, NAMES).decide(torch.zeros(3, 4))
+
+
+def test_a_changed_file_is_refused(tmp_path: Path) -> None:
+    path = Decision("min_cost", 1.3, PRICES, NAMES).save(tmp_path / "decision.json")
+    facts = json.loads(path.read_text())
+    for change in ({"temperature": 1.2}, {"names": NAMES[::-1]}, {"digest": "0" * 32}, {"run": "another"}):
+        path.write_text(json.dumps({**facts, **change}))
+        with pytest.raises(DamagedError, match=r"decision.json: its content is not what was written.*take its digest"):
+            Decision.load(path)
+        with pytest.warns(UserWarning, match=r"decision.json is damaged \(its content .*; it is read as it is"):
+            Decision.load(path, allow_damaged=True)
+    # of an earlier version, or by hand; and laid out otherwise
+    path.write_text(json.dumps({name: value for name, value in facts.items() if name != "digest"}))
+    assert Decision.load(path).temperature == 1.3
+    path.write_text(json.dumps(dict(reversed(facts.items()))))
+    assert Decision.load(path).temperature == 1.3

@@ -1,14 +1,13 @@
-"""The run folder and its index."""
+"""The run folder."""
 
 import json
-import multiprocessing
 from pathlib import Path
 
 import pytest
 import torch
 
 from labelspace import ordinal
-from labelspace.records import Index, RunFolder, environment
+from labelspace.records import RunFolder, environment
 
 
 def finished(folder: Path, seed: int) -> RunFolder:
@@ -37,51 +36,7 @@ def test_what_is_written_comes_back(tmp_path: Path) -> None:
         RunFolder(tmp_path / "none").result()
 
 
-def test_the_index_is_rebuilt_from_the_folders(tmp_path: Path) -> None:
-    index = Index(tmp_path)
-    for seed in range(3):
-        index.record(finished(tmp_path, seed), "key")
-        index.record(RunFolder(tmp_path / f"onehot-key-seed{seed}"), "key")
-    rows = list(index.rows())
-    assert [row["seed"] for row in rows] == [0, 1, 2]
-    (tmp_path / "index.sqlite").unlink()
-    for extra in tmp_path.glob("index.sqlite-*"):
-        extra.unlink()
-    again = Index(tmp_path)
-    assert again.rebuild() == 3
-    assert list(again.rows()) == rows
-
-
-def record_many(folder: str, start: int) -> None:
-    index = Index(folder)
-    for seed in range(start, start + 10):
-        index.record(RunFolder(Path(folder) / f"onehot-key-seed{seed}"), "key")
-
-
-def test_several_writers_wait_for_each_other(tmp_path: Path) -> None:
-    for seed in range(40):
-        finished(tmp_path, seed)
-    context = multiprocessing.get_context("spawn")
-    processes = [context.Process(target=record_many, args=(str(tmp_path), 10 * number)) for number in range(4)]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join()
-    assert [process.exitcode for process in processes] == [0] * 4
-    assert len(list(Index(tmp_path).rows())) == 40
-
-
 def test_the_environment_names_nobody() -> None:
     text = json.dumps(environment())
     assert set(environment()) == {"python", "torch", "system", "machine", "cores"}
     assert "/" not in text
-
-
-def test_a_damaged_index_or_run_does_not_stop_the_rest(tmp_path: Path) -> None:
-    for seed in range(3):
-        finished(tmp_path, seed)
-    (tmp_path / "onehot-key-seed1" / "result.json").write_text("")
-    (tmp_path / "index.sqlite").write_bytes(b"this is not a database, and long enough to be looked at" * 40)
-    with pytest.warns(UserWarning, match="is damaged"):
-        index = Index(tmp_path)
-    assert [row["seed"] for row in index.rows()] == [0, 2]

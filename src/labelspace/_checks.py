@@ -1,14 +1,17 @@
 """Every error message: one sentence on what was expected and what came, then the remedy.
 
-Each function raises ``ValueError`` (a wrong value), ``TypeError`` (a wrong kind of thing) or ``LabelFileError``
-(a label file that cannot be trusted), and returns what it checked in the form the caller wants.
+Each function raises ``ValueError`` (a wrong value), ``TypeError`` (a wrong kind of thing), ``LabelFileError`` (a label
+file that cannot be trusted) or ``DamagedError`` (a record that cannot), and returns what it checked in the form the
+caller wants.
 """
 
 import math
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,6 +22,43 @@ LONGEST_HINT = 200  # characters of a name that is worth a suggestion
 
 class LabelFileError(ValueError):
     """A label file that is truncated, of another version, or not a label file at all."""
+
+
+class DamagedError(ValueError):
+    """A file that is no longer what was written, or that belongs to something else than the files beside it.
+
+    Args:
+        message: in the house form.
+        path: the file.
+    """
+
+    def __init__(self, message: str, path: Path) -> None:
+        """Keep which file it is, for whoever can make it again."""
+        super().__init__(message)
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel between processes whole."""
+        return type(self), (str(self), self.path)
+
+
+def damaged(owner: str, argument: str, expected: str, path: Path, why: str, remedy: str, allowed: bool = False) -> None:
+    """Refuse a file that is not what it should be; warn where the caller wants it as it is.
+
+    Args:
+        owner: who reads it.
+        argument: that named it, or its folder.
+        expected: what it should be.
+        path: the file.
+        why: what is wrong with it.
+        remedy: how to come by a sound one.
+        allowed: whether it is to be read all the same.
+    """
+    if allowed:
+        warnings.warn(f"{path} is damaged ({why}); it is read as it is.", stacklevel=4)
+        return
+    reading = "To read it as it is: --allow-damaged (allow_damaged=True)."
+    raise DamagedError(_sentence(owner, argument, expected, f"{path}: {why}", f"{remedy} {reading}"), path)
 
 
 def fail(owner: str, argument: str, expected: str, got: object, remedy: str = "") -> ValueError:

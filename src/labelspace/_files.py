@@ -1,17 +1,31 @@
-"""Writing files whole or not at all."""
+"""Writing files and folders whole or not at all, and noticing later that one is no longer what was written."""
 
+import ctypes
+import hashlib
 import json
 import os
+import sys
 import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # not on Windows, where nothing says whether another process is at work
+    fcntl = None  # type: ignore[assignment]
+
+DIGEST = "digest"
+SWAP = 2  # RENAME_EXCHANGE of Linux and RENAME_SWAP of macOS
+HERE = -100  # AT_FDCWD
 
 
 def write_bytes(path: Path, content: bytes) -> Path:
     """Write the file beside its place and move it there, so that a reader never meets half of it."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} into; make it first.")
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+    temporary = beside(path)
     try:
         with temporary.open("xb") as file:
             file.write(content)
@@ -26,11 +40,104 @@ def write_bytes(path: Path, content: bytes) -> Path:
 
 def write_json(path: Path, content: Any) -> Path:
     """Write JSON that a person can read and a program can compare."""
-    return write_bytes(
-        path, (json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
-    )
+    return write_bytes(path, json_bytes(content))
+
+
+def json_bytes(content: Any) -> bytes:
+    """Return what ``write_json`` writes."""
+    return (json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def read_json(path: Path) -> Any:
     """Read a JSON file."""
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def beside(path: Path) -> Path:
+    """Return a name of its own for what is made beside its place; a process that is killed leaves it there."""
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+
+
+def digest(content: bytes) -> str:
+    """Return what tells one content from another."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return plain data with their own digest among them.
+
+    Example:
+        >>> holds(sealed({"rule": "argmax"})), holds({**sealed({"rule": "argmax"}), "rule": "min_cost"})
+        (True, False)
+    """
+    return {**content, DIGEST: digest(canonical(content))}
+
+
+def holds(content: Mapping[str, Any]) -> bool:
+    """Return whether plain data are what was sealed; those without a digest, of earlier versions or by hand, are."""
+    return DIGEST not in content or content[DIGEST] == digest(canonical(content))
+
+
+def canonical(content: Mapping[str, Any]) -> bytes:
+    """Return one text for equal data, however they were laid out in a file; without their digest."""
+    rest = {name: value for name, value in content.items() if name != DIGEST}
+    try:
+        return json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()
+    except RecursionError:  # what somebody nested too deep was not written here: it has no digest that could be right
+        return b""
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Wait until no other process holds the lock of a file, which is made; it goes with the process that holds it."""
+    with path.open("a") as file:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def sharing(folder: Path, sweep: Callable[[], None]) -> Iterator[None]:
+    """Work in a folder that other processes may work in; whoever finds it empty of them sweeps first.
+
+    Args:
+        folder: which must be there.
+        sweep: removes what killed processes left; called only while nobody else is at work here.
+    """
+    if fcntl is None:
+        yield
+        return
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # somebody is at work, or the file system has no locks
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            sweep()
+        with suppress(OSError):
+            fcntl.flock(held, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(held)
+
+
+def exchange(one: Path, other: Path) -> None:
+    """Let two folders change places, at once where the system can: there is then no moment without either."""
+    if _exchanged(one, other):
+        return
+    aside = beside(other)
+    os.rename(other, aside)
+    try:
+        os.rename(one, other)
+    except OSError:
+        os.rename(aside, other)
+        raise
+    os.rename(aside, one)
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    names = os.fsencode(one), os.fsencode(other)
+    with suppress(AttributeError):  # a C library without it
+        if sys.platform == "linux":
+            return bool(ctypes.CDLL(None).renameat2(HERE, names[0], HERE, names[1], SWAP) == 0)
+        if sys.platform == "darwin":
+            return bool(ctypes.CDLL(None).renamex_np(names[0], names[1], SWAP) == 0)
+    return False

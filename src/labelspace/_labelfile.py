@@ -1,16 +1,19 @@
-"""The label file: one safetensors file whose only metadata key is canonical JSON."""
+"""The label file: one safetensors file whose only metadata key is canonical JSON, with a digest of all it says."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
+from safetensors.torch import load as from_bytes
 from safetensors.torch import save as to_bytes
 from torch import Tensor
 
-from labelspace._checks import LabelFileError, fail
-from labelspace._files import write_bytes
+from labelspace import _files
+from labelspace._checks import DamagedError, LabelFileError, damaged, fail
 
 VERSION = 1  # of files with a matrix
 COMPRESSED = 2  # of files with the parts of a rule, which releases before it cannot read
@@ -40,13 +43,15 @@ def write(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, Any]) 
     """Write the file, whole or not at all."""
     # safetensors orders several metadata keys at random: one key keeps equal spaces equal byte for byte
     version = COMPRESSED if "form" in header else VERSION
-    text = json.dumps({"version": version, **header}, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    facts = {"version": version, **plain(header)}
+    facts[_files.DIGEST] = _digest(tensors, facts)
+    text = json.dumps(facts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     content = to_bytes({name: tensor.contiguous() for name, tensor in tensors.items()}, {KEY: text})
-    return write_bytes(path, content)
+    return _files.write_bytes(path, content)
 
 
-def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Return the tensors and the header of a label file."""
+def read(path: Path, allow_damaged: bool = False) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Return the tensors and the header of a label file; files of earlier versions have no digest to check."""
     if not path.is_file():
         raise FileNotFoundError(f"There is no label file at {path}.")
     try:
@@ -55,17 +60,58 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             present = [name for name in TENSORS if name in file.keys()]  # noqa: SIM118 - not a dict
             tensors = {name: _tensor(file, name) for name in present}
     except (SafetensorError, OSError, ValueError, KeyError) as error:
-        remedy = "It may be truncated or be another kind of file; write it again with LabelSpace.save()."
-        raise LabelFileError(f"{path} cannot be read as a label file: {error}. {remedy}") from error
-    return tensors, _header(path, metadata)
+        raise _unreadable(path, error) from error
+    header = _header(path, metadata)
+    _check_digest(path, tensors, header, allow_damaged)
+    return tensors, header
+
+
+def parse(path: Path, content: bytes) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Return the tensors and the header of a label file that was read already, and whose digest was checked so."""
+    try:
+        found = from_bytes(content)
+        head = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        for name in [name for name in TENSORS if name in found]:
+            _check_type(name, head[name]["dtype"])
+    except (SafetensorError, OSError, ValueError, KeyError, RecursionError) as error:
+        raise _unreadable(path, error) from error
+    return {name: found[name] for name in TENSORS if name in found}, _header(path, head.get("__metadata__", {}))
 
 
 def _tensor(file: Any, name: str) -> Tensor:
-    dtype = file.get_slice(name).get_dtype()
-    if dtype not in TENSORS[name]:
-        raise ValueError(f"{name} is of type {dtype}")
+    _check_type(name, file.get_slice(name).get_dtype())
     tensor: Tensor = file.get_tensor(name)
     return tensor
+
+
+def _check_type(name: str, dtype: str) -> None:
+    if dtype not in TENSORS[name]:
+        raise ValueError(f"{name} is of type {dtype}")
+
+
+def _unreadable(path: Path, error: Exception) -> LabelFileError:
+    remedy = "It may be truncated or be another kind of file; write it again with LabelSpace.save()."
+    return LabelFileError(f"{path} cannot be read as a label file: {error}. {remedy}")
+
+
+def _digest(tensors: Mapping[str, Tensor], header: Mapping[str, Any]) -> str:
+    """Return one digest of the words and of the numbers."""
+    state = hashlib.blake2b(_files.canonical(header), digest_size=16)
+    for name, tensor in sorted(tensors.items()):
+        state.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        state.update(tensor.contiguous().flatten().view(torch.uint8).numpy().data)
+    return state.hexdigest()
+
+
+def _check_digest(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, Any], allowed: bool) -> None:
+    if _files.DIGEST not in header or header[_files.DIGEST] == _digest(tensors, header):
+        return
+    remedy = "Build it again, or take it from where it came from."
+    try:
+        why = "its content is not what was written"
+        damaged("LabelSpace.load", "path", "a sound label file", path, why, remedy, allowed)
+    except DamagedError as error:
+        raise LabelFileError(str(error)) from error
 
 
 def check_source(header: Mapping[str, Any]) -> None:

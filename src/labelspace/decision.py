@@ -16,7 +16,7 @@ from labelspace.space import LabelSpace
 
 RULES = ("argmax", "min_cost")
 FIELDS = ("rule", "temperature", "cost", "names", "abstain_cost")
-OPTIONAL = ("targets",)
+OPTIONAL = ("targets", "run", _files.DIGEST)
 
 
 class Decided(NamedTuple):
@@ -136,30 +136,48 @@ class Decision:
         }
         return {**found, "targets": self.targets.tolist()} if isinstance(self.targets, Tensor) else found
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, run: str | None = None) -> Path:
         """Write it as a JSON file and return the file's path.
 
         Args:
             path: of the file; its folder must be there.
+            run: the seal of the run that it was fitted for, so that it is not taken for another run's.
         """
-        return _files.write_json(Path(path), self.plain())
+        of = {} if run is None else {"run": run}
+        return _files.write_json(Path(path), _files.sealed({**self.plain(), **of}))
 
     @classmethod
-    def load(cls, path: str | Path) -> "Decision":
+    def load(cls, path: str | Path, *, allow_damaged: bool = False) -> "Decision":
         """Read what ``save`` wrote; it is checked like one made by hand, and nothing in the file is executed.
 
         Args:
             path: of the file.
+            allow_damaged: read also what no longer has the digest it was written with, and warn.
         """
-        owner = "Decision.load"
-        try:
-            facts = _files.read_json(Path(path))
-        except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-            raise _checks.fail(owner, "path", "a readable JSON file", f"{path} ({error})") from error
-        if not isinstance(facts, Mapping) or set(facts) - set(OPTIONAL) != set(FIELDS):
-            got = ", ".join(sorted(map(str, facts))) if isinstance(facts, Mapping) else type(facts).__name__
-            raise _checks.fail(owner, "path", f"a decision with {', '.join(FIELDS)}", f"{path} with {got or 'nothing'}")
-        try:
-            return cls(**facts)
-        except (ValueError, TypeError) as error:
-            raise _checks.fail(owner, "path", "a sound decision", f"{path}: {error}") from error
+        return stored(path, allow_damaged)[0]
+
+
+def stored(path: str | Path, allow_damaged: bool = False) -> tuple[Decision, str | None]:
+    """Return what ``Decision.save`` wrote: the decision, and the run that it is of, where that was said.
+
+    Args:
+        path: of the file.
+        allow_damaged: as for ``Decision.load``.
+    """
+    owner = "Decision.load"
+    try:
+        facts = _files.read_json(Path(path))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise _checks.fail(owner, "path", "a readable JSON file", f"{path} ({error})") from error
+    if not isinstance(facts, Mapping) or set(facts) - set(OPTIONAL) != set(FIELDS):
+        got = ", ".join(sorted(map(str, facts))) if isinstance(facts, Mapping) else type(facts).__name__
+        raise _checks.fail(owner, "path", f"a decision with {', '.join(FIELDS)}", f"{path} with {got or 'nothing'}")
+    if not _files.holds(facts):
+        remedy = "Write it again with Decision.save; if you changed it on purpose, take its digest out."
+        why = "its content is not what was written"
+        _checks.damaged(owner, "path", "a sound decision", Path(path), why, remedy, allow_damaged)
+    values = {name: value for name, value in facts.items() if name not in ("run", _files.DIGEST)}
+    try:
+        return Decision(**values), facts.get("run")
+    except (ValueError, TypeError) as error:
+        raise _checks.fail(owner, "path", "a sound decision", f"{path}: {error}") from error

@@ -1,23 +1,25 @@
-"""What a run leaves on disk. The folder is the truth; the index beside it can be rebuilt from the folders.
+"""What a run leaves on disk. The folder is the truth.
 
 A run's folder holds ``config.json``, ``environment.json``, ``checkpoint.pt`` while it runs, and when it is finished
 ``epochs.jsonl``, ``model.safetensors``, ``label_space.safetensors``, ``scores.safetensors``, ``preprocessing.json``,
 ``option-NAME.safetensors`` for an option of the method that is a label space, and, written last, ``result.json``. All
 of these but ``environment.json`` are bit-identical for equal runs; how long the epochs took, where it was asked for, is
 in a file of its own, ``times.jsonl``.
+
+``result.json`` holds the digest of every file that equal runs have in common, ``environment.json`` that of
+``times.jsonl``, and each of the two its own: whoever reads a run notices damage, and files of two runs in one folder.
 """
 
 import errno
-import hashlib
 import json
 import os
 import platform
-import sqlite3
+import time
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -26,17 +28,18 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from labelspace import _checks, _files
+from labelspace._checks import DamagedError
 from labelspace.space import LabelSpace
 
-try:
-    import fcntl
-except ImportError:  # not on Windows, where nothing keeps two processes from one run
-    fcntl = None  # type: ignore[assignment]
-
-NAME = "index.sqlite"
-INSERT = "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)"
+CONFIG, ENVIRONMENT, RESULT = "config.json", "environment.json", "result.json"
 FILES = ("epochs.jsonl", "model.safetensors", "scores.safetensors", "label_space.safetensors", "preprocessing.json")
 TIMES = "times.jsonl"  # not one of them: no two runs take equally long
+RECORDS = (RESULT, ENVIRONMENT)  # they name the digests of the others, and have their own inside
+REMEDY = "The command that made the run computes it again."
+OF_RECORDS = ("files", _files.DIGEST)
+TRIES, PAUSE = 20, 0.02  # while a folder is being replaced; seconds
+
+Found = TypeVar("Found")
 
 
 class RunFolder:
@@ -44,52 +47,62 @@ class RunFolder:
 
     Args:
         path: the folder; made if absent.
+        allow_damaged: read also what is not what was written, and warn.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, allow_damaged: bool = False) -> None:
         """Point at the folder."""
-        self.path = Path(path)
+        self.path, self.allow_damaged = Path(path), allow_damaged
+        self._forget()
+
+    def _forget(self) -> None:
+        self._records: dict[str, bytes] = {}  # the two that speak of the others, each read once
+        self._known: dict[str, str] | None = None
 
     @property
     def finished(self) -> bool:
         """Whether the run is complete and sound: its result, written last, names the digests of the other files."""
-        if not (self.path / "result.json").is_file():
+        if not (self.path / RESULT).is_file():
             return False
+        stored = RunFolder(self.path)
         try:
-            files = _files.read_json(self.path / "result.json")["files"]
-            damaged = [name for name, digest in files.items() if _digest(self.path / name) != digest]
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            damaged = ["result.json"]
-        if damaged:
-            warnings.warn(f"{self.path / damaged[0]} is damaged; the run is computed again.", stacklevel=3)
-        return not damaged
+            for name in stored._digests():
+                stored.content(name)
+        except DamagedError as error:
+            warn_of_damage(error)
+            return False
+        return True
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Wait until no other process works on this run; the lock goes with the process that holds it."""
-        with (self.path / ".lock").open("a") as file:
-            if fcntl is not None:
-                fcntl.flock(file, fcntl.LOCK_EX)
+        with ExitStack() as stack:
+            with self._writable():
+                stack.enter_context(_files.locked(self.path / ".lock"))
             yield
 
-    def create(self, config: dict[str, Any]) -> None:
-        """Make the folder, see that it can be written to, and say what runs in it."""
-        try:
+    def make(self) -> None:
+        """Make the folder."""
+        with self._writable():
             self.path.mkdir(parents=True, exist_ok=True)
-            _files.write_json(self.path / "config.json", config)
-            _files.write_json(self.path / "environment.json", environment())
+
+    def create(self, config: dict[str, Any]) -> None:
+        """Say what runs in the folder, which is made if absent; what a damaged run says of its result goes."""
+        self.make()
+        self._forget()
+        with self._writable():
+            (self.path / RESULT).unlink(missing_ok=True)
+            _files.write_json(self.path / CONFIG, config)
+            self._write_environment(None)
+
+    @contextmanager
+    def _writable(self) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
             remedy = "Choose another folder with out=… (--out), or make this one writable."
             expected = "a folder that can be written to"
             raise _checks.fail("train", "out", expected, f"{self.path} ({error.strerror})", remedy) from error
-
-    def write_epochs(self, epochs: list[dict[str, Any]]) -> None:
-        """Write one JSON line per epoch, all of them: a resumed run must not leave lines it will write again."""
-        self._write_lines("epochs.jsonl", epochs)
-
-    def _write_lines(self, name: str, lines: list[dict[str, Any]]) -> None:
-        text = "".join(json.dumps(line, sort_keys=True) + "\n" for line in lines)
-        _files.write_bytes(self.path / name, text.encode())
 
     def finish(
         self,
@@ -104,49 +117,66 @@ class RunFolder:
         times: list[dict[str, Any]] | None = None,
     ) -> None:
         """Write everything a finished run leaves, the result last, then drop the checkpoints."""
+        self._forget()
+        spaces = {option_file(name): option for name, option in (option_spaces or {}).items()}
+        contents = {
+            "epochs.jsonl": _as_lines(epochs),
+            "model.safetensors": to_bytes(weights),
+            "scores.safetensors": to_bytes(scores),
+            "preprocessing.json": _files.json_bytes(preprocessing),
+        }
         try:
-            if times:
-                self._write_lines(TIMES, times)
-            self._write(epochs, weights, scores, space, preprocessing, result, option_spaces or {})
+            self._write_environment(times)
+            self._write(contents, {"label_space.safetensors": space, **spaces}, result)
         except OSError as error:
             what = "The disk is full" if error.errno == errno.ENOSPC else f"Writing failed ({error.strerror})"
             remedy = "Make room and run the same command again: it goes on from the last checkpoint."
             raise OSError(error.errno, f"{what} at {self.path}. {remedy}") from error
-        self._sweep("checkpoint*.pt", ".*.part")
+        self.sweep()
 
-    def _write(
-        self,
-        epochs: list[dict[str, Any]],
-        weights: dict[str, Tensor],
-        scores: dict[str, Tensor],
-        space: LabelSpace,
-        preprocessing: dict[str, Any],
-        result: dict[str, Any],
-        option_spaces: Mapping[str, LabelSpace],
-    ) -> None:
-        _files.write_json(self.path / "environment.json", environment())
-        self.write_epochs(epochs)
-        _files.write_bytes(self.path / "model.safetensors", to_bytes(weights))
-        _files.write_bytes(self.path / "scores.safetensors", to_bytes(scores))
-        space.save(self.path / "label_space.safetensors")
-        _files.write_json(self.path / "preprocessing.json", preprocessing)
-        for name, option in option_spaces.items():
-            option.save(self.path / option_file(name))
-        files = {name: _digest(self.path / name) for name in (*FILES, *map(option_file, option_spaces))}
-        _files.write_json(self.path / "result.json", {**result, "files": files})
+    def _write_environment(self, times: list[dict[str, Any]] | None) -> None:
+        digests = {}
+        if times:
+            _files.write_bytes(self.path / TIMES, _as_lines(times))
+            digests[TIMES] = _files.digest(_as_lines(times))
+        _files.write_json(self.path / ENVIRONMENT, _files.sealed({**environment(), "files": digests}))
 
-    def _sweep(self, *patterns: str) -> None:
-        for pattern in patterns:
+    def _write(self, contents: dict[str, bytes], spaces: dict[str, LabelSpace], result: dict[str, Any]) -> None:
+        digests = {CONFIG: _files.digest((self.path / CONFIG).read_bytes())}
+        for name, content in contents.items():
+            _files.write_bytes(self.path / name, content)
+            digests[name] = _files.digest(content)
+        for name, space in spaces.items():
+            digests[name] = _files.digest(space.save(self.path / name).read_bytes())
+        _files.write_json(self.path / RESULT, _files.sealed({**result, "files": digests}))
+
+    def sweep(self) -> None:
+        """Remove what only an unfinished run needs, and what a killed process left."""
+        for pattern in ("checkpoint*.pt", ".*.part"):
             for stale in self.path.glob(pattern):
-                stale.unlink(missing_ok=True)
+                with suppress(OSError):  # a folder that can only be read
+                    stale.unlink(missing_ok=True)
+
+    def mark(self) -> tuple[int, int] | None:
+        """Return what tells whether the folder is still the same: which file its result is."""
+        try:
+            found = (self.path / RESULT).stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns
+
+    def seal(self) -> str:
+        """Return what names this run among all others: the digest of its result."""
+        return _files.digest(self._bytes(RESULT))
 
     def config(self) -> dict[str, Any]:
         """Return the configuration."""
-        return self._json("config.json", "method", "seed")
+        return self._json(CONFIG, "method", "seed")
 
     def result(self) -> dict[str, Any]:
         """Return the result of a finished run."""
-        return {name: value for name, value in self._json("result.json", "key").items() if name != "files"}
+        self._digests()  # its own among them
+        return {name: value for name, value in self._json(RESULT, "key").items() if name not in OF_RECORDS}
 
     def preprocessing(self) -> dict[str, Any]:
         """Return what a batch goes through before the model."""
@@ -160,17 +190,6 @@ class RunFolder:
         """Return how long the epochs took; nothing where that was not asked for."""
         return self._lines(TIMES) if (self.path / TIMES).is_file() else []
 
-    def _lines(self, name: str) -> list[dict[str, Any]]:
-        try:
-            lines = (self.path / name).read_text(encoding="utf-8").splitlines()
-            found = [json.loads(line) for line in lines]
-        except (OSError, ValueError, RecursionError) as error:
-            raise self._unsound(name, str(error)) from error
-        wrong = next((line for line in found if not isinstance(line, dict)), None)
-        if wrong is not None:
-            raise self._unsound(name, f"a line with {wrong!r}")
-        return found
-
     def weights(self) -> dict[str, Tensor]:
         """Return the weights of model and criterion."""
         return self._tensors("model.safetensors")
@@ -181,31 +200,74 @@ class RunFolder:
 
     def label_space(self) -> LabelSpace:
         """Return what the run used or learned."""
-        return LabelSpace.load(self.path / "label_space.safetensors")
+        return self._space("label_space.safetensors")
 
     def option_space(self, name: str) -> LabelSpace:
         """Return an option of the method that is a label space."""
-        return LabelSpace.load(self.path / option_file(name))
+        return self._space(option_file(name))
+
+    def content(self, name: str) -> bytes:
+        """Return what a file holds, read once; refuse what is not what the run was finished with."""
+        content, wanted = self._bytes(name), self._digests().get(name)
+        if wanted is not None and _files.digest(content) != wanted:
+            self.damaged(name, "its content is not what the run was finished with")
+        return content
+
+    def damaged(self, name: str, why: str) -> None:
+        """Refuse a file of the run; warn where damage is allowed."""
+        expected = f"a run with a sound {name}"
+        _checks.damaged("Run.load", "folder", expected, self.path / name, why, REMEDY, self.allow_damaged)
+
+    def _digests(self) -> dict[str, str]:
+        """Return the digests of the files that have one; nothing of a run that is not finished."""
+        if self._known is None:
+            self._known = {}
+            for name in RECORDS:
+                if (self.path / name).is_file():
+                    self._known |= self._named_in(self._json(name), name)
+        return self._known
+
+    def _named_in(self, record: dict[str, Any], name: str) -> dict[str, str]:
+        files = record.get("files", {})
+        if not isinstance(files, dict):
+            raise self._unsound(name, "'files' that are no names and digests")
+        # earlier versions named other files, and in results alone
+        earlier = CONFIG not in files and (name == RESULT or "files" not in record)
+        if not _files.holds(record) or (_files.DIGEST not in record and not earlier):
+            self.damaged(name, "its content is not what was written")
+        return {file: str(digest) for file, digest in files.items() if Path(file).name == file}
+
+    def _lines(self, name: str) -> list[dict[str, Any]]:
+        try:
+            found = [json.loads(line) for line in self.content(name).decode().splitlines()]
+        except DamagedError:
+            raise
+        except (ValueError, RecursionError) as error:
+            raise self._unsound(name, str(error)) from error
+        wrong = next((line for line in found if not isinstance(line, dict)), None)
+        if wrong is not None:
+            raise self._unsound(name, f"a line with {wrong!r}")
+        return found
 
     def _tensors(self, name: str) -> dict[str, Tensor]:
         try:
-            return from_bytes((self.path / name).read_bytes())
-        except (OSError, SafetensorError) as error:
+            return from_bytes(self.content(name))
+        except SafetensorError as error:
             raise self._unsound(name, str(error)) from error
 
-    def _unsound(self, name: str, why: str) -> ValueError:
-        remedy = "The command that made the run computes it again."
-        return _checks.fail("Run.load", "folder", f"a run with a sound {name}", f"{self.path / name}: {why}", remedy)
+    def _space(self, name: str) -> LabelSpace:
+        return LabelSpace.from_bytes(self.content(name), self.path / name)
 
     def _json(self, name: str, *needed: str) -> dict[str, Any]:
-        path = self.path / name
-        if not path.is_file():
-            inside = sorted(entry.parent.name for entry in self.path.glob("*/result.json"))
+        if not (self.path / name).is_file():
+            inside = sorted(entry.parent.name for entry in self.path.glob(f"*/{RESULT}"))
             remedy = f"It holds runs: {', '.join(inside[:3])}." if inside else "Finish it, or name the folder of a run."
             raise _checks.fail("Run.load", "folder", f"a run with {name}", str(self.path), remedy)
         try:
-            content = _files.read_json(path)
-        except (OSError, ValueError, RecursionError) as error:
+            content = json.loads(self._bytes(name) if name in RECORDS else self.content(name))
+        except DamagedError:
+            raise
+        except (ValueError, RecursionError) as error:
             raise self._unsound(name, str(error)) from error
         if not isinstance(content, dict):
             raise self._unsound(name, f"{type(content).__name__} where names and values belong")
@@ -214,98 +276,60 @@ class RunFolder:
             raise self._unsound(name, f"no {missing!r}")
         return content
 
+    def _bytes(self, name: str) -> bytes:
+        if name in self._records:
+            return self._records[name]
+        try:
+            content = (self.path / name).read_bytes()
+            if name in RECORDS:
+                self._records[name] = content
+            return content
+        except OSError as error:
+            raise self._unsound(name, error.strerror or str(error)) from error
+
+    def _unsound(self, name: str, why: str) -> DamagedError:
+        path = self.path / name
+        error = _checks.fail("Run.load", "folder", f"a run with a sound {name}", f"{path}: {why}", REMEDY)
+        return DamagedError(str(error), path)
+
+
+def whole(folder: str | Path, read: Callable[[RunFolder], Found], allow_damaged: bool = False) -> Found:
+    """Return what a reader makes of a run's folder, all of it of one run, also where the folder is replaced meanwhile.
+
+    Args:
+        folder: of the run.
+        read: reads files one by one; digests tell it of a file that is not of the run it began with.
+        allow_damaged: for the folder that it reads.
+    """
+    for left in reversed(range(TRIES)):
+        stored = RunFolder(folder, allow_damaged)
+        before = stored.mark()
+        try:
+            found = read(stored)
+        except (ValueError, OSError):
+            time.sleep(PAUSE)  # a folder that is just being replaced is there in a moment
+            if not left or stored.mark() == before:
+                raise
+            continue
+        if stored.mark() == before:
+            return found
+    expected, remedy = "a folder that stays as it is while it is read", "Read it again when nothing writes into it."
+    raise _checks.fail("Run.load", "folder", expected, f"{folder}, which was replaced {TRIES} times", remedy)
+
+
+def warn_of_damage(error: DamagedError) -> None:
+    """Say that a run is computed again, and why."""
+    warnings.warn(f"{error.path} is damaged; the run is computed again.", stacklevel=3)
+
 
 def option_file(name: str) -> str:
     """Return the name of the file that holds an option which is a label space."""
     return f"option-{name}.safetensors"
 
 
-class Index:
-    """One SQLite row per run, for questions over many runs. Only one process, the parent of a sweep, writes it.
-
-    Args:
-        folder: where the runs are; the index is ``index.sqlite`` in it.
-    """
-
-    def __init__(self, folder: str | Path) -> None:
-        """Make the table if it is not there; an index that cannot be read is made again from the folders."""
-        self.folder = Path(folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        try:
-            self._make_table()
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise _unwritable(self.folder, error) from error
-            warnings.warn(f"{self.folder / NAME} is damaged; it is made again from the runs.", stacklevel=2)
-            for stale in self.folder.glob(f"{NAME}*"):
-                stale.unlink()
-            self._make_table()
-            self.rebuild()
-
-    def _make_table(self) -> None:
-        with closing(self._connect()) as connection:
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute(
-                "CREATE TABLE IF NOT EXISTS runs (key TEXT, seed INTEGER, method TEXT, folder TEXT, config TEXT,"
-                " result TEXT, PRIMARY KEY (key, seed))"
-            )
-
-    def record(self, run: RunFolder, key: str) -> None:
-        """Write the row of a finished run; writing it again changes nothing."""
-        with _explained(self.folder), closing(self._connect()) as connection:
-            connection.execute("BEGIN IMMEDIATE")  # deferred transactions of several writers fail instead of waiting
-            connection.execute(INSERT, _row(run, key))
-            connection.execute("COMMIT")
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield every run's key, seed, method, folder, config and result."""
-        with closing(self._connect()) as connection:
-            found = connection.execute("SELECT * FROM runs ORDER BY method, key, seed").fetchall()
-        for key, seed, method, folder, config, result in found:
-            yield {
-                "key": key,
-                "seed": seed,
-                "method": method,
-                "folder": folder,
-                "config": json.loads(config),
-                "result": json.loads(result),
-            }
-
-    def rebuild(self) -> int:
-        """Make the index again from the folders; return how many finished runs there are."""
-        finished = [RunFolder(path.parent) for path in sorted(self.folder.glob("*/result.json"))]
-        rows = [_row(run, run.result()["key"]) for run in finished if run.finished]
-        with closing(self._connect()) as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute("DELETE FROM runs")
-            connection.executemany(INSERT, rows)
-            connection.execute("COMMIT")
-        return len(rows)
-
-    def _connect(self) -> sqlite3.Connection:
-        return sqlite3.connect(self.folder / NAME, timeout=60, isolation_level=None)
-
-
-@contextmanager
-def _explained(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.OperationalError as error:  # locked for a minute, a full disk, a file that cannot be written
-        raise _unwritable(folder, error) from error
-
-
-def _unwritable(folder: Path, error: Exception) -> OSError:
-    remedy = "The runs themselves are kept; the same command writes it again."
-    return OSError(f"The index {folder / NAME} cannot be written ({error}). {remedy}")
-
-
-def _row(run: RunFolder, key: str) -> tuple[Any, ...]:
-    config, result = run.config(), run.result()
-    return (key, config["seed"], config["method"], run.path.name, json.dumps(config), json.dumps(result))
-
-
-def _digest(path: Path) -> str:
-    return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+def _as_lines(lines: list[dict[str, Any]]) -> bytes:
+    """Return one JSON line each; all are written at once: a resumed run must not leave lines it will write again."""
+    return "".join(json.dumps(line, sort_keys=True) + "\n" for line in lines).encode()
 
 
 def environment() -> dict[str, Any]:

@@ -254,9 +254,27 @@ class LabelSpace:
         return _labelfile.write(Path(path), tensors, header)
 
     @classmethod
-    def load(cls, path: str | Path) -> "LabelSpace":
-        """Read a file written by ``save``; nothing in it is ever executed."""
-        tensors, header = _labelfile.read(Path(path))
+    def load(cls, path: str | Path, *, allow_damaged: bool = False) -> "LabelSpace":
+        """Read a file written by ``save``; nothing in it is ever executed.
+
+        Args:
+            path: of the file.
+            allow_damaged: read also what no longer has the digest it was written with, as far as it goes, and warn.
+        """
+        return cls._made(Path(path), *_labelfile.read(Path(path), allow_damaged))
+
+    @classmethod
+    def from_bytes(cls, content: bytes, path: str | Path) -> "LabelSpace":
+        """Return what the content of a label file says, for those who have read and checked it.
+
+        Args:
+            content: of the file.
+            path: of the file, for messages.
+        """
+        return cls._made(Path(path), *_labelfile.parse(Path(path), content))
+
+    @classmethod
+    def _made(cls, path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> "LabelSpace":
         try:
             _labelfile.check_source(header)
             hops = tensors.pop("hops", None)

@@ -194,7 +194,7 @@ def test_bad_input_is_one_line_and_code_2(
     [
         ("decision.json", '{"rule": "argmax"}', "a decision with rule, temperature"),
         ("config.json", "{", "labelspace: "),
-        ("preprocessing.json", "{}", "a sound run"),
+        ("preprocessing.json", "{}", "a sound preprocessing.json"),
         ("preprocessing.json", "[]", "a sound preprocessing.json"),
         ("result.json", "[1]", "a sound result.json"),
         ("model.safetensors", "no", "a sound model.safetensors"),

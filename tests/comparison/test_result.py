@@ -32,11 +32,11 @@ def test_load_reads_what_was_found(finished: Comparison) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (None, "must be a folder with comparison.json.*let it finish first"),
-        ("{}", "must be a comparison.json of format 1"),
-        ('{"format": 2}', "must be a comparison.json of format 1"),
-        ("[1]", "must be a comparison.json of format 1"),
-        ('{"format": 1', "must be a comparison.json of format 1"),
+        (None, "must be the folder of a finished comparison.*no comparison.json"),
+        ("{}", "must be a comparison of format 1"),
+        ('{"format": 2}', "must be a comparison of format 1"),
+        ("[1]", "must be a comparison of format 1"),
+        ('{"format": 1', "must be the folder of a finished comparison. Got a damaged"),
     ],
 )
 def test_load_refuses_what_is_no_comparison(content: str | None, words: str, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import torch
 from labelspace import data
 from labelspace.engine.inputs import Inputs
 from labelspace.engine.run import Run, train
+from signing import signed_again
 
 HEADER = ["id", "size", "colour", "weight", "label"]
 
@@ -262,7 +263,7 @@ def test_runs_that_recorded_less_still_load(table: tuple[Path, Run], tmp_path: P
     facts = json.loads((old / "preprocessing.json").read_text())
     del facts["input"]
     (old / "preprocessing.json").write_text(json.dumps(facts))
-    loaded = Run.load(old)
+    loaded = Run.load(signed_again(old))
     x = data.load(folder, missing="median", ignore=["id"]).test.x
     assert torch.equal(loaded.scores_of(x), run.scores["test_scores"])
     with pytest.raises(ValueError, match="did not record how columns are encoded.*Train again"):

@@ -18,7 +18,6 @@ from labelspace.engine.recorded import recorded
 from labelspace.engine.run import Run, train_job
 from labelspace.engine.sweep import SweepError, grid, sweep
 from labelspace.engine.vectorised import eligible, faster, groups, partition, train_together
-from labelspace.records import Index
 
 pytestmark = pytest.mark.slow  # two minutes of small trainings
 
@@ -241,7 +240,7 @@ def test_a_sweep_chooses_it_and_keeps_the_order(executor: Any, tmp_path: Path) -
         (config.seed, config.method_options) for config in configs
     ]
     assert sorted(numbers["done"] for numbers in seen) == list(range(1, 10))
-    assert {row["folder"] for row in Index(tmp_path).rows()} == {run.folder.name for run in runs if run.folder}
+    assert {path.name for path in tmp_path.iterdir()} == {run.folder.name for run in runs if run.folder}
     assert sweep(configs, tmp_path, executor=InProcess())[0].result == runs[0].result
     plain = sweep(configs[:1], tmp_path, executor=InProcess(), vectorise=False)[0]
     assert plain.config.path == "loop"
@@ -256,8 +255,8 @@ def test_a_sweep_knows_the_automatic_model_and_reports_single_failures(tmp_path:
     with pytest.raises(SweepError, match=r"1 runs failed[\s\S]*`smoothing` of UniformSmoothing") as caught:
         sweep(configs, tmp_path, dataset=small, executor=InProcess())
     assert [failure.config.method_options["smoothing"] for failure in caught.value.failures] == [7.0]
-    rows = list(Index(tmp_path).rows())
-    assert [(row["config"]["model"], row["config"]["path"]) for row in rows] == [("mlp-128", "vectorised")] * 4
+    configs = [Run.load(path.parent).config for path in tmp_path.glob("*/result.json")]
+    assert [(config.model, config.path) for config in configs] == [("mlp-128", "vectorised")] * 4
 
 
 def test_a_recording_sees_new_inputs_and_keeps_constants() -> None:

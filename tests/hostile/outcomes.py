@@ -11,9 +11,9 @@ How to add a generator
     it is right, by something independent of the library (numpy, json, the generator's own knowledge).
 
 What is counted
-    refused            a clear error of ours: a ValueError, TypeError or LabelFileError in the house form, or a
-                       FileNotFoundError. Anything else counts as a traceback, subclasses such as JSONDecodeError and
-                       UnicodeDecodeError too.
+    refused            a clear error of ours: a ValueError, TypeError, DamagedError or LabelFileError in the house
+                       form, or a FileNotFoundError. Anything else counts as a traceback, subclasses such as
+                       JSONDecodeError and UnicodeDecodeError too.
     accepted and right, wrong
                        what ``right`` says; where it raises, the case counts as a traceback.
     traceback          any other exception.
@@ -46,6 +46,7 @@ from typing import Any
 import numpy as np
 
 from labelspace import LabelFileError
+from labelspace._checks import DamagedError
 
 OUTCOMES = ("refused", "accepted and right", "wrong", "traceback", "hang", "memory", "code run")
 BAD = OUTCOMES[2:]
@@ -154,6 +155,8 @@ def _outcome(case: Case) -> tuple[str, str]:
 def _is_clear(error: Exception) -> bool:
     if type(error) in (LabelFileError, FileNotFoundError):
         return bool(str(error))
+    if type(error) is DamagedError:
+        return HOUSE.search(str(error)) is not None
     return type(error) in (ValueError, TypeError) and HOUSE.search(str(error)) is not None
 
 

@@ -12,6 +12,7 @@ from labelspace.report.measures import decision_of, measured, validation_confusi
 from labelspace.report.reading import Material, Row, StoredRun, read_runs
 from labelspace.space import LabelSpace
 from report.folders import write_run
+from signing import signed_again
 
 SPACE = labelspace.ordinal(4)
 PRICES = torch.tensor([[0.0, 1, 4, 9], [1, 0, 1, 4], [4, 1, 0, 1], [9, 4, 1, 0]])
@@ -79,8 +80,11 @@ def test_validation_confusion_counts_every_sample(tmp_path: Path) -> None:
 
 
 def test_seeds_that_stopped_early_leave_the_mean_of_the_others(tmp_path: Path) -> None:
-    folders = [write_run(tmp_path / f"a{seed}", "onehot", seed, SPACE, 1.0, 20) for seed in range(2)]
-    folders[1].write_epochs(folders[1].epochs()[:5])
+    for seed in range(2):
+        write_run(tmp_path / f"a{seed}", "onehot", seed, SPACE, 1.0, 20)
+    lines = (tmp_path / "a1" / "epochs.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "a1" / "epochs.jsonl").write_text("".join(lines[:5]))
+    signed_again(tmp_path / "a1")
     curves = learning_curves(read_runs([tmp_path]))
     assert curves is not None
     row = curves["rows"][0]

@@ -13,6 +13,7 @@ from labelspace.engine.run import Run
 from labelspace.records import RunFolder
 from labelspace.report import write_html, write_runs_html
 from report.folders import SPREADS, spaces, write_comparison, write_run
+from signing import signed_again
 
 LEFT_OUT = object()
 NONSENSE: list[Any] = [[1], {"a": 1}, "text", 7, None, LEFT_OUT]
@@ -72,7 +73,9 @@ def test_a_comparison_whose_rows_are_something_else(content: dict[str, Any], tmp
     words = r"`folder` of write_html must be .*comparison\.json whose 'rows' is wrong \(a valid list\)"
     with pytest.raises(ValueError, match=words):
         write_html(tmp_path)
-    with pytest.raises(ValueError, match="`folder` of Comparison.load must be a comparison.json of format 1.*'rows'"):
+    with pytest.raises(
+        ValueError, match=r"`folder` of Comparison.load must be .*comparison\.json whose 'rows' is wrong"
+    ):
         Comparison.load(tmp_path)
 
 
@@ -97,6 +100,8 @@ def run(tmp_path: Path) -> RunFolder:
 @pytest.mark.parametrize("text", ["[1]", "null", '"text"', "{", "", "{}", "\x00"])
 def test_a_run_whose_record_is_no_record(name: str, text: str, run: RunFolder, tmp_path: Path) -> None:
     (run.path / name).write_text(text)
+    if name != "result.json":
+        signed_again(run.path)
     for read in (lambda: Run.load(run.path), lambda: write_runs_html([run.path], tmp_path / "page.html")):
         with pytest.raises(ValueError, match=f"`folder` of Run.load must be a run with a sound {name}") as caught:
             read()
@@ -108,5 +113,6 @@ def test_a_run_whose_record_is_no_record(name: str, text: str, run: RunFolder, t
 @pytest.mark.parametrize("text", ["[1]\n", "{\n", '"text"\n', "{}\n7\n"])
 def test_epochs_that_are_no_epochs(text: str, run: RunFolder) -> None:
     (run.path / "epochs.jsonl").write_text(text)
+    signed_again(run.path)
     with pytest.raises(ValueError, match="`folder` of Run.load must be a run with a sound epochs.jsonl"):
         run.epochs()

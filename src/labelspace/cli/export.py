@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from labelspace.cli.options import AllowDamaged
 from labelspace.cli.screen import bad_input_exits, console, errors
 
 
@@ -13,6 +14,7 @@ from labelspace.cli.screen import bad_input_exits, console, errors
 def export(
     run: Annotated[Path, typer.Argument(help="Folder of a run, or `best` of a comparison.")],
     onnx: Annotated[Path, typer.Option(help="The ONNX file to write.")],
+    allow_damaged: AllowDamaged = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
 ) -> None:
     """Write preprocessing, network, temperature and decision as one ONNX graph, and check it against torch.
@@ -25,7 +27,7 @@ def export(
     from labelspace.engine.onnx_export import OUTPUTS, export_onnx
     from labelspace.engine.predictions import ready
 
-    prepared = ready(run)
+    prepared = ready(run, allow_damaged=allow_damaged)
     with errors.status("writing and checking the graph …"):
         done = export_onnx(prepared.run, prepared.decision, onnx)
     if as_json:

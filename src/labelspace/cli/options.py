@@ -15,6 +15,9 @@ import typer
 from labelspace.data.chosen import plain
 from labelspace.data.loading import option_names
 
+AllowDamaged = Annotated[
+    bool, typer.Option("--allow-damaged", help="Read files also where they are not what was written, and warn.")
+]
 Label = Annotated[str | None, typer.Option("--label", help="Column of labels, for tables.")]
 Text = Annotated[str | None, typer.Option("--text", help="Column of texts, for tables.")]
 GroupBy = Annotated[

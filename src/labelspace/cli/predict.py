@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from labelspace.cli.options import AllowDamaged
 from labelspace.cli.screen import bad_input_exits, console, errors
 from labelspace.cli.table_output import Write, check_output, table_file
 
@@ -31,6 +32,7 @@ def predict(
     keep: Annotated[
         list[str] | None, typer.Option(help="A column of NEW to write along, such as an id; repeatable.")
     ] = None,
+    allow_damaged: AllowDamaged = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary (without -o: everything) as JSON.")] = False,
 ) -> None:
     """Write class, probability, decision and abstention for new samples.
@@ -44,7 +46,7 @@ def predict(
 
     if output is not None:
         check_output("predict", output, new)
-    prepared = predictions.ready(run)
+    prepared = predictions.ready(run, allow_damaged=allow_damaged)
     if abstain_cost is not None:
         prepared = prepared._replace(decision=prepared.decision.with_abstain_cost(abstain_cost))
     tally = predictions.Tally()

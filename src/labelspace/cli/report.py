@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from labelspace.cli.options import AllowDamaged
 from labelspace.cli.screen import bad_input_exits, console
 from labelspace.report.words import size
 
@@ -17,6 +18,7 @@ def report(
         typer.Option("--output", "-o", help="The HTML file; else report.html in the first folder."),
     ] = None,
     examples: Annotated[int, typer.Option(help="Put so many pictures of costly mistakes into the report.")] = 0,
+    allow_damaged: AllowDamaged = False,
 ) -> None:
     """Write a report again, as one self-contained HTML file, from the records alone.
 
@@ -32,9 +34,10 @@ def report(
     if comparison and examples:
         from labelspace.comparison import Comparison
 
-        page = Comparison.load(folders[0]).save_html(output, examples=examples)
+        found = Comparison.load(folders[0], allow_damaged=allow_damaged)
+        page = found.save_html(output, examples=examples, allow_damaged=allow_damaged)
     elif comparison:
-        page = write_html(folders[0], output)
+        page = write_html(folders[0], output, allow_damaged=allow_damaged)
     else:
-        page = write_runs_html(folders, output or folders[0] / "report.html")
+        page = write_runs_html(folders, output or folders[0] / "report.html", allow_damaged=allow_damaged)
     console.print(f"{page} ({size(page.stat().st_size)})", markup=False, soft_wrap=True)

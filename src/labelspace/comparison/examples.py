@@ -12,20 +12,22 @@ from labelspace.comparison.plan import Plan
 from labelspace.comparison.planning import IN_MEMORY
 from labelspace.data import digests
 from labelspace.data.dataset import Dataset
-from labelspace.decision import Decision
 from labelspace.engine.config import Config
-from labelspace.engine.run import Run
+from labelspace.engine.predictions import ready
 
 SMALLEST = 96  # pixels of the shorter side, so that a digit of 8×8 can be seen
 
 
-def costly_pictures(folder: Path, content: dict[str, Any], count: int) -> list[tuple[bytes, str]]:
+def costly_pictures(
+    folder: Path, content: dict[str, Any], count: int, allow_damaged: bool = False
+) -> list[tuple[bytes, str]]:
     """Return the costliest mistakes of the best run on test data as PNG, each with a caption.
 
     Args:
         folder: of the comparison.
         content: what ``comparison.json`` holds.
         count: how many at most.
+        allow_damaged: take also a best run that is not what was written, and warn.
     """
     _checks.whole("report", "examples", count, low=1)
     config = Plan.load(folder / "plan.toml").config
@@ -40,7 +42,7 @@ def costly_pictures(folder: Path, content: dict[str, Any], count: int) -> list[t
         # a plan is a file that may have come from anywhere: pictures that it merely names are not for the report
         expected = "left out: what the plan names as its data are not the data that were compared"
         raise _checks.fail("report", "examples", expected, config.data)
-    run, decision = Run.load(folder / "best"), Decision.load(folder / "best" / "decision.json")
+    run, decision = ready(folder / "best", allow_damaged=allow_damaged)
     y, names = run.scores["test_y"], content["data"]["names"]
     called = decision.decide(run.scores["test_scores"]).classes
     prices = 1 - torch.eye(len(names)) if decision.cost is None else torch.as_tensor(decision.cost)

@@ -4,17 +4,19 @@ import hashlib
 import json
 import re
 import shutil
-import uuid
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from labelspace import _checks, _files
 from labelspace.engine.take_home import WRITTEN as TAKEN_HOME
+from labelspace.engine.take_home import tidy
+from labelspace.records import option_file
 from labelspace.report import stored
 
-NAME = "comparison.json"
-OWN = ("plan.toml", NAME, "report.html", "cost.safetensors", "space.safetensors", "geometry.safetensors", "given-*")
+BEST = "best"
+OWN = ("plan.toml", stored.NAME, "report.html", *stored.DRAWN_FROM, "given-*")
 
 
 def folder_of(out: str | Path, data: str, request: dict[str, Any]) -> Path:
@@ -25,19 +27,37 @@ def folder_of(out: str | Path, data: str, request: dict[str, Any]) -> Path:
     return Path(out) / f"{slug}-{digest}"
 
 
-def open_folder(folder: Path, fresh: bool) -> None:
-    """Make the folder, or remove what a comparison left there (and nothing else); see that it can be written to."""
-    try:
-        if fresh:
-            _remove_own(folder)
-        (folder / "runs").mkdir(parents=True, exist_ok=True)
-        mark = folder / f".writable-{uuid.uuid4().hex}"
-        _files.write_bytes(mark, b"")
-        mark.unlink(missing_ok=True)
-    except OSError as error:
-        remedy = "Choose another folder with out=… (--out), or make this one writable."
-        expected = "a folder that can be written to"
-        raise _checks.fail("compare", "out", expected, f"{folder} ({error.strerror})", remedy) from error
+@contextmanager
+def opened(folder: Path, fresh: bool) -> Iterator[None]:
+    """Make the folder, see that it can be written to, and work in it; what killed processes left there goes first.
+
+    Args:
+        folder: of the comparison.
+        fresh: remove what a comparison left there (and nothing else).
+    """
+    with ExitStack() as stack:
+        try:
+            (folder / "runs").mkdir(parents=True, exist_ok=True)
+            stack.enter_context(_files.sharing(folder, lambda: _sweep(folder)))
+            if fresh:
+                _remove_own(folder)
+                (folder / "runs").mkdir(exist_ok=True)
+            mark = _files.beside(folder / "writable")
+            _files.write_bytes(mark, b"")
+            mark.unlink(missing_ok=True)
+        except OSError as error:
+            remedy = "Choose another folder with out=… (--out), or make this one writable."
+            expected = "a folder that can be written to"
+            raise _checks.fail("compare", "out", expected, f"{folder} ({error.strerror})", remedy) from error
+        yield
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed processes left in the folder of a comparison; runs see to their own folders."""
+    tidy(folder / BEST)
+    for inside in (folder, folder / "spaces"):
+        for stale in inside.glob(".*.part"):
+            stale.unlink(missing_ok=True)
 
 
 def _remove_own(folder: Path) -> None:
@@ -46,31 +66,8 @@ def _remove_own(folder: Path) -> None:
     for pattern in OWN:
         for path in folder.glob(pattern):
             path.unlink()
-    for name in TAKEN_HOME:
-        (folder / "best" / name).unlink(missing_ok=True)
+    best = folder / BEST
+    for path in (*(best / name for name in TAKEN_HOME), *best.glob(option_file("*"))):
+        path.unlink(missing_ok=True)
     with suppress(OSError):  # somebody keeps something there, or it is not there
-        (folder / "best").rmdir()
-
-
-def read_comparison(folder: str | Path) -> dict[str, Any]:
-    """Return the numbers of a finished comparison."""
-    path = Path(folder) / NAME
-    if not path.is_file():
-        remedy = "Give the folder that `labelspace compare` names, and let it finish first."
-        raise _checks.fail("Comparison.load", "folder", f"a folder with {NAME}", repr(str(folder)), remedy)
-    try:
-        content = _files.read_json(path)
-    except (ValueError, RecursionError) as error:
-        raise _checks.fail("Comparison.load", "folder", f"a {NAME} of format 1", f"{folder} ({error})") from error
-    if not isinstance(content, dict) or content.get("format") != 1:
-        raise _checks.fail("Comparison.load", "folder", f"a {NAME} of format 1", repr(str(folder)))
-    wrong = stored.fault(content)
-    if wrong is not None:
-        remedy = "The same compare command writes it again."
-        raise _checks.fail("Comparison.load", "folder", f"a {NAME} of format 1", f"{path} {wrong}", remedy)
-    return content
-
-
-def write_comparison(folder: Path, content: dict[str, Any]) -> None:
-    """Write the numbers, whole or not at all."""
-    _files.write_json(folder / NAME, content)
+        best.rmdir()

@@ -61,7 +61,7 @@ class Setting(NamedTuple):
 
     plan: Plan
     folder: Path
-    dataset: Dataset | None  # given in memory
+    question: Question
     job: Job  # of the reference: the data as it is trained on
     knowledge: Knowledge
     judge: Judge
@@ -70,7 +70,9 @@ class Setting(NamedTuple):
 
 
 def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, workers: int, tell: Report) -> Setting:
-    """Return the setting of a comparison; its plan is on disk from here on, and is used when it is called again.
+    """Return the setting of a comparison; nothing is written yet.
+
+    A plan that an earlier call left says what the budget bought; it must answer the same question.
 
     Args:
         question: what was asked for; a plan takes its place, but for data that are in memory.
@@ -93,10 +95,6 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
         folder = folders.folder_of(out, plan.config.data, {**plan.plain(), "key": job.dataset.key})
     else:
         folder = question.folder(out, job.dataset.key)
-        if not fresh and (folder / "plan.toml").is_file():
-            # a budget would be measured anew, and might buy something else
-            plan = draft = _checked(Plan.load(folder / "plan.toml"))
-            job = _job(draft, question.dataset)
     # what the data say of classes comes from the labels that are trained on: clean ones would leak through it
     labels = training_labels(job)
     knowledge = gather(question.space, question.cost, job.dataset, labels)
@@ -109,14 +107,51 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
     buildable(entries, draft, job)
     if plan is None:
         draft = _sized(draft, question, job)
-        plan = _affordable(draft, question, _like(job, draft), len(entries), workers, tell)
+        # a budget would be measured anew, and might buy something else
+        kept = None if fresh else _kept(folder / "plan.toml", draft, question)
+        plan = kept or _affordable(draft, question, _like(job, draft), len(entries), workers, tell)
         entries = make_entries(plan.methods, knowledge.space, suggested, plan.strengths, plan.method_options)
     entries, problems = buildable(entries, plan, job)
-    folders.open_folder(folder, fresh)
-    plan = _with_files(plan, folder, question, knowledge)
-    plan.save(folder / "plan.toml")
+    plan = _with_files(plan, folder, question)
     judge = knowledge.judge(job.dataset.names, job.dataset.test.y, plan.probabilities)
-    return Setting(plan, folder, question.dataset, job, knowledge, judge, entries, problems)
+    return Setting(plan, folder, question, job, knowledge, judge, entries, problems)
+
+
+def write_plan(setting: Setting) -> None:
+    """Write the plan, and what was given in memory, into the folder of the comparison.
+
+    Args:
+        setting: from ``set_up``.
+    """
+    question, knowledge = setting.question, setting.knowledge
+    for name, value, used in (("space", question.space, knowledge.space), ("cost", question.cost, knowledge.cost)):
+        if _in_memory(value) and used is not None:
+            used.save(_file_of(name, setting.folder))
+    setting.plan.save(setting.folder / "plan.toml")
+
+
+def _kept(path: Path, wanted: Plan, question: Question) -> Plan | None:
+    """Return the plan with what an earlier call bought with the budget; refuse one that answers another question."""
+    if not path.is_file():
+        return None
+    found = _checked(Plan.load(path))
+    # data may have moved; what was given in memory is in the folder's name
+    skipped = {"data", *(name for name in ("space", "cost") if not isinstance(getattr(question, name), str | None))}
+    grids = [_strengths(wanted, TRIALS)]
+    if "epochs" not in question.options:
+        skipped.add("epochs")
+        grids += [_strengths(wanted, trials) for trials in range(1, TRIALS)]
+    grid = next((each for each in grids if each == found.strengths), grids[0])
+    wanted = wanted.model_copy(update={"strengths": grid})
+    mine, theirs = wanted.plain(), found.plain()
+    other = [name for name in sorted({*mine, *theirs} - skipped) if mine.get(name) != theirs.get(name)]
+    if other:
+        remedy = (
+            "Follow it with --plan (plan=…), start over with --fresh (fresh=True), or choose another --out (out=…)."
+        )
+        expected = "a folder whose plan answers what was asked"
+        raise _checks.fail("compare", "out", expected, f"{path}, whose {', '.join(other)} are others", remedy)
+    return wanted if "epochs" in question.options else wanted.with_training(epochs=found.config.epochs)
 
 
 def _checked(plan: Plan) -> Plan:
@@ -218,16 +253,23 @@ def _strengths(plan: Plan, trials: int) -> dict[str, tuple[float, ...]]:
     return found
 
 
-def _with_files(plan: Plan, folder: Path, question: Question, knowledge: Knowledge) -> Plan:
+def _with_files(plan: Plan, folder: Path, question: Question) -> Plan:
     """Return the plan with files in place of spaces and prices that were given in memory."""
     found = {}
-    for name, value, used in (("space", question.space, knowledge.space), ("cost", question.cost, knowledge.cost)):
-        if value is None or isinstance(value, str):
-            continue
-        found[name] = str(value) if isinstance(value, Path) else str(folder / f"given-{name}.safetensors")
-        if not isinstance(value, Path) and used is not None:
-            used.save(found[name])
+    for name, value in (("space", question.space), ("cost", question.cost)):
+        if _in_memory(value):
+            found[name] = str(_file_of(name, folder))
+        elif isinstance(value, Path):
+            found[name] = str(value)
     return plan.model_copy(update=found)
+
+
+def _in_memory(value: Any) -> bool:
+    return value is not None and not isinstance(value, str | Path)
+
+
+def _file_of(name: str, folder: Path) -> Path:
+    return folder / f"given-{name}.safetensors"
 
 
 def _plain(value: Any) -> Any:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from labelspace.comparison.examples import costly_pictures
-from labelspace.comparison.folder import read_comparison
 from labelspace.comparison.verdict import Verdict
 from labelspace.engine.run import Run
+from labelspace.report import stored
 from labelspace.report.html import write_html
 from labelspace.report.table import markdown_table, text_table
 
@@ -27,9 +27,14 @@ class Comparison:
     content: dict[str, Any]
 
     @classmethod
-    def load(cls, folder: str | Path) -> "Comparison":
-        """Read a finished comparison."""
-        return cls(Path(folder), read_comparison(folder))
+    def load(cls, folder: str | Path, *, allow_damaged: bool = False) -> "Comparison":
+        """Read a finished comparison.
+
+        Args:
+            folder: where it is.
+            allow_damaged: read also what is not what was written, and warn.
+        """
+        return cls(Path(folder), stored.read("Comparison.load", Path(folder), allow_damaged)[0])
 
     def __repr__(self) -> str:
         """Return the verdict in one line."""
@@ -41,8 +46,8 @@ class Comparison:
     @property
     def verdict(self) -> Verdict:
         """The answer: kind, estimate, interval, and sentences."""
-        stored = self.content["verdict"]
-        return Verdict(**{**stored, "sentences": tuple(stored["sentences"])})
+        facts = self.content["verdict"]
+        return Verdict(**{**facts, "sentences": tuple(facts["sentences"])})
 
     @property
     def best(self) -> Run:
@@ -87,14 +92,15 @@ class Comparison:
                     found.append({**shared, "decision": rule, **row[rule], "ece_after": row["ece_after"], **compared})
         return found
 
-    def save_html(self, path: str | Path | None = None, examples: int = 0) -> Path:
+    def save_html(self, path: str | Path | None = None, examples: int = 0, *, allow_damaged: bool = False) -> Path:
         """Write the report as one self-contained page and return where it is.
 
         Args:
             path: the file, ``report.html`` in the folder by default.
             examples: how many of the costliest mistakes to show as pictures; they may be private, so none by default.
+            allow_damaged: read also what is not what was written, and warn.
         """
         if self.folder is None:
             raise ValueError("Scores alone have no report: nothing was trained here.")
-        pictures = costly_pictures(self.folder, self.content, examples) if examples else []
-        return write_html(self.folder, path, pictures)
+        pictures = costly_pictures(self.folder, self.content, examples, allow_damaged) if examples else []
+        return write_html(self.folder, path, pictures, allow_damaged=allow_damaged)

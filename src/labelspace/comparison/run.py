@@ -16,7 +16,7 @@ from labelspace.comparison.caveats import caveats
 from labelspace.comparison.entries import DEFAULT, Named, check_methods, count_runs
 from labelspace.comparison.geometry import write_geometry
 from labelspace.comparison.plan import Plan
-from labelspace.comparison.planning import IN_MEMORY, Question, Setting, set_up
+from labelspace.comparison.planning import IN_MEMORY, Question, Setting, set_up, write_plan
 from labelspace.comparison.result import Comparison
 from labelspace.comparison.rows import Row, against_reference, make_row
 from labelspace.comparison.summary import costliest, summary, title_of
@@ -26,6 +26,7 @@ from labelspace.comparison.winner import choose, take_best_home
 from labelspace.engine.executors import Executor, Processes
 from labelspace.engine.given import OF_DATA, as_dataset, data_options
 from labelspace.engine.run import own_threads_and_draws
+from labelspace.report import stored
 from labelspace.space import LabelSpace
 
 
@@ -106,15 +107,23 @@ def compare(
         options=options,
     )
     setting = set_up(question, given, out, fresh, getattr(executor, "workers", 1), tell)
-    tell("plan", _announced(setting))
-    trainer = Trainer(setting.plan, setting.folder, setting.judge, dataset, executor, report)
+    with folders.opened(setting.folder, fresh):
+        write_plan(setting)
+        tell("plan", _announced(setting))
+        content = _answered(setting, executor, report, command)
+    return Comparison(setting.folder, content)
+
+
+def _answered(setting: Setting, executor: Executor, report: Report | None, command: str | None) -> dict[str, Any]:
+    """Train and judge everything; return the numbers."""
+    trainer = Trainer(setting.plan, setting.folder, setting.judge, setting.question.dataset, executor, report)
     # small tensors beside busy workers: a second thread would only wait for them
     with own_threads_and_draws(setting.job.config), threadpool_limits(1):
         trained = trainer.train(setting.entries)
-        tell("analysis", {})
+        if report is not None:
+            report("analysis", {})
         repeated = f"labelspace compare --plan {shlex.quote(str(setting.folder / 'plan.toml'))}"
-        content = _finish(setting, trained, setting.problems + trainer.problems, command or repeated)
-    return Comparison(setting.folder, content)
+        return _finish(setting, trained, setting.problems + trainer.problems, command or repeated)
 
 
 def _check_alone(plan: Plan, data: Any, others: Sequence[str]) -> None:
@@ -185,7 +194,7 @@ def _finish(setting: Setting, trained: Sequence[Trained], problems: Sequence[str
         setting.knowledge.space.save(folder / "space.safetensors")
     write_geometry(folder, trained, rows, dataset)
     take_best_home(folder, trained[best], seed, content)
-    folders.write_comparison(folder, content)
+    stored.write(folder, content)
     return content
 
 

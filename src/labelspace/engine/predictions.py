@@ -11,10 +11,12 @@ from torch import Tensor
 from labelspace import _checks
 from labelspace.data.table_files import Columns
 from labelspace.decision import Decision
+from labelspace.decision import stored as stored_decision
 from labelspace.engine import evaluate
 from labelspace.engine.inputs import Inputs, Piece
 from labelspace.engine.predict import about_unseen, flat, scorer
 from labelspace.engine.run import Run
+from labelspace.records import RunFolder, whole
 
 FILE = "decision.json"
 DIGITS = 7  # of probabilities: what single precision holds
@@ -44,23 +46,29 @@ class Tally:
         return about_unseen(self.unseen)
 
 
-def ready(folder: str | Path) -> Ready:
+def ready(folder: str | Path, *, allow_damaged: bool = False) -> Ready:
     """Read a run and how it decides: by its ``decision.json``, else the likeliest class.
 
     Args:
         folder: of a run, or of a comparison, whose ``best`` is then meant.
+        allow_damaged: read also what is damaged, as far as it goes, and warn.
     """
     place = Path(folder)
     if not (place / "config.json").is_file() and (place / "best" / "config.json").is_file():
         place = place / "best"
     try:
-        run = Run.load(place)
-        names = run.preprocessing["names"]
+        return whole(place, _ready, allow_damaged)
     except (KeyError, AttributeError) as error:
         raise _checks.fail("Run.load", "folder", "a sound run", f"{place} ({error!r})") from error
-    if not (place / FILE).is_file():
-        return Ready(run, Decision("argmax", 1.0, None, names))
-    decision = Decision.load(place / FILE)
+
+
+def _ready(stored: RunFolder) -> Ready:
+    run = Run.of_folder(stored)
+    if not (stored.path / FILE).is_file():
+        return Ready(run, Decision("argmax", 1.0, None, run.preprocessing["names"]))
+    decision, of = stored_decision(stored.path / FILE, stored.allow_damaged)
+    if of not in (None, stored.seal()):
+        stored.damaged(FILE, "it was written for another run than the one beside it")
     check_names(decision, run)
     return Ready(run, decision)
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from labelspace import _checks, _distributed
+from labelspace._checks import DamagedError
 from labelspace.criteria.registry import space_options
 from labelspace.data.dataset import Dataset
 from labelspace.engine import evaluate, predict
@@ -22,7 +23,7 @@ from labelspace.engine.loop import Loop, Report
 from labelspace.engine.restored import restored
 from labelspace.engine.teacher import Teacher
 from labelspace.learner import Learner
-from labelspace.records import Index, RunFolder
+from labelspace.records import RunFolder, warn_of_damage, whole
 from labelspace.space import LabelSpace
 
 
@@ -63,22 +64,40 @@ class Run:
         return f"Run({what}: test accuracy {test['accuracy']:.4f}, nll {test['nll']:.4f})"
 
     @classmethod
-    def load(cls, folder: str | Path) -> "Run":
-        """Read a finished run; nothing in the folder is executed."""
-        stored = RunFolder(folder)
+    def load(cls, folder: str | Path, *, allow_damaged: bool = False) -> "Run":
+        """Read a finished run; nothing in the folder is executed.
+
+        Every file must be what the run was finished with, and all of them of one run; a folder that is replaced
+        meanwhile is read again.
+
+        Args:
+            folder: of the run.
+            allow_damaged: read also what is damaged, as far as it goes, and warn.
+        """
+        return whole(folder, cls.of_folder, allow_damaged)
+
+    @classmethod
+    def of_folder(cls, stored: RunFolder) -> "Run":
+        """Return the run of a folder; for readers that read more of it than the run."""
         config = make_config(**stored.config())
         for name in config.option_keys:  # names of files follow from them
             _checks.choice("Run.load", "option_keys", name, space_options(config.method))
+        space, preprocessing = stored.label_space(), stored.preprocessing()
+        if list(space.names) != preprocessing.get("names"):
+            got = (
+                f"classes {list(space.names)[:5]} where preprocessing.json has {str(preprocessing.get('names'))[:200]}"
+            )
+            stored.damaged("label_space.safetensors", got)
         return cls(
             config=config,
             result=stored.result(),
             epochs=stored.epochs(),
             scores=stored.scores(),
-            space=stored.label_space(),
+            space=space,
             weights=stored.weights(),
-            preprocessing=stored.preprocessing(),
+            preprocessing=preprocessing,
             option_spaces={name: stored.option_space(name) for name in config.option_keys},
-            folder=Path(folder),
+            folder=stored.path,
             times=stored.times(),
         )
 
@@ -214,14 +233,13 @@ def train_job(
     *,
     checkpoint_seconds: float = 30.0,
     report: Report | None = None,
-    index: bool = True,
 ) -> Run:
-    """Train a prepared job; see ``train``. A sweep writes the index itself."""
+    """Train a prepared job; see ``train``."""
     with own_threads_and_draws(job.config):
-        return _trained(job, out, checkpoint_seconds, report, index)
+        return _trained(job, out, checkpoint_seconds, report)
 
 
-def _trained(job: Job, out: str | Path | None, seconds: float, report: Report | None, index: bool) -> Run:
+def _trained(job: Job, out: str | Path | None, seconds: float, report: Report | None) -> Run:
     teacher = None if job.config.teacher is None else Teacher(Run.load(job.config.teacher), job.dataset)
     if out is None:
         loop = Loop(job, None, report=report, teacher=teacher)
@@ -229,16 +247,36 @@ def _trained(job: Job, out: str | Path | None, seconds: float, report: Report | 
     folder = RunFolder(Path(out) / job.config.run_name())
     make_learner(job.config, Outline.of(job.dataset), job.space, job.options)  # what cannot be built leaves no folder
     first, alone = _distributed.rank() == 0, _distributed.world_size() == 1
-    if alone and folder.finished:  # read without a lock, also where nothing can be written
-        return _resumed(job, folder, seconds, report, teacher)
-    if first and not folder.finished:  # the record of a finished run says what it was made with
-        folder.create(job.config.model_dump(mode="json"))
-    with folder.locked() if first else nullcontext():
-        _distributed.wait()
-        run = _resumed(job, folder, seconds, report, teacher)
-        _distributed.wait()
-    if first and index:
-        Index(out).record(folder, job.config.key())
+    # read without a lock, also where nothing can be written
+    run = finished_run(folder) if alone else None
+    if run is None:
+        if first:
+            folder.make()
+        with folder.locked() if first else nullcontext():
+            _distributed.wait()
+            run = finished_run(folder)
+            _distributed.wait()  # nobody writes before all have looked
+            if run is None:
+                return _resumed(job, folder, seconds, report, teacher)
+    if report is not None:
+        report("finished", {"folder": str(folder.path)})
+    return run
+
+
+def finished_run(folder: RunFolder) -> Run | None:
+    """Return the run of a folder, or None where it is not finished or damaged; what killed processes left there goes.
+
+    Args:
+        folder: of the run, which may not be there.
+    """
+    if folder.mark() is None:
+        return None
+    try:
+        run = Run.load(folder.path)
+    except DamagedError as error:
+        warn_of_damage(error)
+        return None
+    folder.sweep()
     return run
 
 
@@ -249,15 +287,15 @@ def _resumed(
     report: Report | None,
     teacher: nn.Module | None,
 ) -> Run:
-    """Read a finished run, or go on with it to its end."""
-    if folder.finished:
-        if report is not None:
-            report("finished", {"folder": str(folder.path)})
-        return Run.load(folder.path)
+    """Go on with a run to its end."""
+    first = _distributed.rank() == 0
+    if first:
+        folder.create(job.config.model_dump(mode="json"))
     loop = Loop(job, folder.path, seconds=seconds, report=report, teacher=teacher)
     run = _finished(job, loop, loop.run(), folder.path)
-    if _distributed.rank() == 0:
+    if first:
         keep(run, folder)
+    _distributed.wait()
     return run
 
 

@@ -16,7 +16,7 @@ from labelspace.engine.config import Config, make_config
 from labelspace.engine.executors import Executor, Processes, WorkerDied
 from labelspace.engine.run import Run, own_threads_and_draws, train_job
 from labelspace.engine.vectorised import partition, train_together
-from labelspace.records import Index, RunFolder
+from labelspace.records import RunFolder
 from labelspace.space import LabelSpace
 
 PROGRESS = ".progress.part"  # the ending that finishing a run sweeps away
@@ -89,7 +89,7 @@ def outcomes(
 ) -> list[Run | Failure]:
     """Do all runs and return, in the order of the configurations, each run or why it failed.
 
-    What is finished in ``out`` is read, not computed. Only this process writes the index.
+    What is finished in ``out`` is read, not computed.
 
     Args:
         configs: what to run; see ``grid``.
@@ -101,7 +101,8 @@ def outcomes(
         report: called with ``"run"`` and its numbers as each one finishes.
         vectorise: train options and seeds of a small network together where that is faster (their ``path`` says so).
     """
-    folder, index, executor = Path(out), Index(out), executor or Processes()
+    folder, executor = Path(out), executor or Processes()
+    folder.mkdir(parents=True, exist_ok=True)
     parts = [[number] for number in range(len(configs))]
     if vectorise:
         parts = partition([_known_model(config, dataset) for config in configs], getattr(executor, "workers", 1))
@@ -114,10 +115,9 @@ def outcomes(
             failures[number] = Failure(configs[number], reason)
             continue
         found[number] = name
-        run = RunFolder(folder / name)
-        index.record(run, run.result()["key"])
         if report is not None:
-            report("run", {"done": len(found), "of": len(configs), "name": name, **run.result()["test"]})
+            test = RunFolder(folder / name).result()["test"]
+            report("run", {"done": len(found), "of": len(configs), "name": name, **test})
     return [failures.get(number) or Run.load(folder / found[number]) for number in range(len(configs))]
 
 
@@ -148,8 +148,11 @@ def _do(folder: str, checkpoint_seconds: float, task: Task) -> list[tuple[str, s
 def _done(folder: str, checkpoint_seconds: float, task: Task) -> list[tuple[str, str | None]]:
     first = prepare(task.configs[0], task.dataset or _named(task.configs[0]), task.space)
     if len(task.configs) == 1:
-        progress = _progress(Path(folder) / first.config.run_name())
-        train_job(first, folder, checkpoint_seconds=checkpoint_seconds, report=progress, index=False)
+        place = Path(folder) / first.config.run_name()
+        try:
+            train_job(first, folder, checkpoint_seconds=checkpoint_seconds, report=_progress(place))
+        finally:
+            (place / PROGRESS).unlink(missing_ok=True)  # also of a run that failed
         return [(first.config.run_name(), None)]
     filled = first.config.model_dump(
         include={"data_key", "data_options", "space_key", "option_keys", "limit", "model", "augment", "label_noise"}

@@ -19,7 +19,7 @@ from labelspace.criteria import Criterion, criterion_class
 from labelspace.engine.build import Job, Outline, make_learner
 from labelspace.engine.config import Config
 from labelspace.engine.feed import Feed
-from labelspace.engine.run import Run, keep, own_threads_and_draws, preprocessing_of
+from labelspace.engine.run import Run, finished_run, keep, own_threads_and_draws, preprocessing_of
 from labelspace.engine.together import Member, Together
 from labelspace.models.mlp import parse_widths
 from labelspace.records import RunFolder
@@ -123,9 +123,8 @@ def partition(configs: Sequence[Config], workers: int = 1) -> list[list[int]]:
 def train_together(jobs: Sequence[Job], out: str | Path | None = None) -> list[Outcome]:
     """Train the jobs of one group and return their runs, in the same order, with ``path="vectorised"``.
 
-    The runs leave the same folders as ``train_job`` would; the index is the caller's to write. What is finished in
-    ``out`` is read, not computed. A member that cannot go on (its loss is not a number, an option is out of range)
-    gives its error and holds up no other.
+    The runs leave the same folders as ``train_job`` would. What is finished in ``out`` is read, not computed. A member
+    that cannot go on (its loss is not a number, an option is out of range) gives its error and holds up no other.
 
     Args:
         jobs: prepared from the configurations of one group, see ``groups``.
@@ -159,11 +158,15 @@ def _started(job: Job, folder: RunFolder | None, locks: ExitStack) -> Member | R
     learner = make_learner(job.config, Outline.of(job.dataset), job.space, job.options)
     if folder is None:
         return Member(job, learner, None)
-    if folder.finished:  # the record of a finished run says what it was made with
-        return Run.load(folder.path)
+    run = finished_run(folder)
+    if run is None:
+        folder.make()
+        locks.enter_context(folder.locked())
+        run = finished_run(folder)
+    if run is not None:
+        return run
     folder.create(job.config.model_dump(mode="json"))
-    locks.enter_context(folder.locked())
-    return Run.load(folder.path) if folder.finished else Member(job, learner, folder)
+    return Member(job, learner, folder)
 
 
 def _trained(members: Sequence[Member]) -> Iterator[Outcome]:

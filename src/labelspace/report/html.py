@@ -24,7 +24,13 @@ LISTED = 30
 HASHED = ("plan.toml", "comparison.json", "space.safetensors", "cost.safetensors")
 
 
-def write_html(folder: str | Path, path: str | Path | None = None, examples: Sequence[tuple[bytes, str]] = ()) -> Path:
+def write_html(
+    folder: str | Path,
+    path: str | Path | None = None,
+    examples: Sequence[tuple[bytes, str]] = (),
+    *,
+    allow_damaged: bool = False,
+) -> Path:
     """Write the report of a comparison and return its path.
 
     It is one file of at most 4 MB that needs no network. Everything is read from the folder; nothing is trained.
@@ -34,6 +40,7 @@ def write_html(folder: str | Path, path: str | Path | None = None, examples: Seq
         path: the file to write, ``report.html`` in the folder by default.
         examples: pictures as PNG or JPEG with a caption each. They may be private: without any the file holds none,
             and with some it says so. Those that do not fit are left out.
+        allow_damaged: read also what is not what was written, and warn.
 
     Example:
         >>> write_html("nowhere")
@@ -42,7 +49,7 @@ def write_html(folder: str | Path, path: str | Path | None = None, examples: Seq
         ValueError: `folder` of write_html must be the folder of a finished comparison. Got nowhere, which has no \
 comparison.json. The same compare command finishes it.
     """
-    material = read_comparison(Path(folder))
+    material = read_comparison(Path(folder), allow_damaged)
     room = Room(LIMIT - document.fixed_size() - MARGIN)
     pictures = [picture for picture in map(_picture, examples) if room.keeps(picture)]
     data = {"names": material.names, "change": _changes(material), **figures(material, room)}

@@ -17,7 +17,7 @@ from labelspace.records import RunFolder
 from labelspace.report import stored
 from labelspace.space import LabelSpace
 
-FORMAT = 1
+COST, SPACE, GEOMETRY = stored.DRAWN_FROM
 # a temperature hardly changes with more samples than this, and fitting it takes the longest of all
 FITTED = 1000
 
@@ -96,52 +96,48 @@ class Material:
         return next((row for row in self.rows if row.role == "reference"), self.rows[0])
 
 
-def read_comparison(folder: Path) -> Material:
-    """Read the folder of a finished comparison."""
-    facts = _facts(folder)
+def read_comparison(folder: Path, allow_damaged: bool = False) -> Material:
+    """Read the folder of a finished comparison.
+
+    Args:
+        folder: of the comparison.
+        allow_damaged: read also what is not what was written, and warn.
+    """
+    facts, digests = stored.read("write_html", folder, allow_damaged)
     names = tuple(facts["data"]["names"])
+
+    def content(name: str) -> bytes | None:
+        path = folder / name
+        if not path.is_file():
+            return None
+        found = path.read_bytes()
+        if name in digests and _files.digest(found) != digests[name]:
+            why = "its content is not what the comparison was finished with"
+            _checks.damaged("write_html", "folder", f"a sound {name}", path, why, stored.REMEDY, allow_damaged)
+        return found
+
     return Material(
         names=names,
-        rows=tuple(_row(folder, row) for row in facts["rows"]),
+        rows=tuple(_row(folder, row, allow_damaged) for row in facts["rows"]),
         rule=facts["decision"],
-        cost=_space(folder / "cost.safetensors", names) if facts["cost"].get("priced") else None,
-        space=_space(folder / "space.safetensors", names),
-        geometry=_geometry(folder / "geometry.safetensors"),
+        cost=_space(folder / COST, content(COST), names) if facts["cost"].get("priced") else None,
+        space=_space(folder / SPACE, content(SPACE), names),
+        geometry=_geometry(content(GEOMETRY)),
         facts=facts,
     )
 
 
-def _facts(folder: Path) -> dict[str, Any]:
-    path = folder / "comparison.json"
-    expected = "the folder of a finished comparison"
-    if not path.is_file():
-        runs = any(folder.glob("*/result.json"))
-        remedy = (
-            "It holds plain runs: write_runs_html shows those." if runs else "The same compare command finishes it."
-        )
-        raise _checks.fail("write_html", "folder", expected, f"{folder}, which has no comparison.json", remedy)
-    try:
-        facts = _files.read_json(path)
-    except (ValueError, RecursionError) as error:
-        remedy = "The same compare command writes it again."
-        raise _checks.fail("write_html", "folder", expected, f"a damaged {path} ({error})", remedy) from error
-    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
-        version = facts.get("format") if isinstance(facts, dict) else None
-        remedy = "Use the labelspace release that wrote it."
-        raise _checks.fail("write_html", "folder", f"a comparison of format {FORMAT}", f"{version!r} in {path}", remedy)
-    wrong = stored.fault(facts)
-    if wrong is not None:
-        remedy = "The same compare command writes it again."
-        raise _checks.fail("write_html", "folder", expected, f"{path} {wrong}", remedy)
-    return facts
+def _row(folder: Path, row: dict[str, Any], allow_damaged: bool) -> Row:
+    def run_of(name: str | None) -> StoredRun | None:
+        # a comparison may have been moved without its runs: what depends on them is left out of the report
+        path = folder / "runs" / name if name else None
+        return StoredRun(RunFolder(path, allow_damaged)) if path is not None and path.is_dir() else None
 
-
-def _row(folder: Path, row: dict[str, Any]) -> Row:
-    runs = tuple(run for name in row.get("runs", []) if (run := _run(folder, name)) is not None)
+    runs = tuple(run for name in row.get("runs", []) if (run := run_of(name)) is not None)
     given = row.get("temperatures") or []
     temperatures = tuple(given) if len(given) == len(runs) else tuple(run.fitted for run in runs)
     trials = tuple(
-        Trial(trial["value"], trial.get("validation_cost"), _run(folder, trial.get("run")), trial.get("temperature"))
+        Trial(trial["value"], trial.get("validation_cost"), run_of(trial.get("run")), trial.get("temperature"))
         for trial in sorted(row.get("trials", []), key=lambda trial: trial.get("value") or 0)
         if trial.get("value") is not None
     )
@@ -149,41 +145,39 @@ def _row(folder: Path, row: dict[str, Any]) -> Row:
     return Row(row["label"], row["role"], runs, temperatures, trials, bool(row.get("winner")), **keep, facts=row)
 
 
-def _run(folder: Path, name: str | None) -> StoredRun | None:
-    # a comparison may have been moved without its runs: what depends on them is left out of the report
-    path = folder / "runs" / name if name else None
-    return StoredRun(RunFolder(path)) if path is not None and path.is_dir() else None
-
-
-def _space(path: Path, names: Sequence[str]) -> LabelSpace | None:
-    if not path.is_file():
+def _space(path: Path, content: bytes | None, names: Sequence[str]) -> LabelSpace | None:
+    if content is None:
         return None
-    space = LabelSpace.load(path)
+    space = LabelSpace.from_bytes(content, path)
     if space.names != tuple(names):
-        remedy = "The same compare command writes it again."
-        raise _checks.fail("write_html", "folder", f"a {path.name} with the comparison's classes", path, remedy)
+        expected = f"a {path.name} with the comparison's classes"
+        raise _checks.fail("write_html", "folder", expected, path, stored.REMEDY)
     return space
 
 
-def _geometry(path: Path) -> dict[str, Tensor]:
-    if not path.is_file():
-        return {}
+def _geometry(content: bytes | None) -> dict[str, Tensor]:
     try:
-        return from_bytes(path.read_bytes())
+        return {} if content is None else from_bytes(content)
     except SafetensorError as error:
         remedy = "Remove the file, or let the same compare command write it again."
-        raise _checks.fail("write_html", "folder", "a sound geometry.safetensors", str(error), remedy) from error
+        raise _checks.fail("write_html", "folder", f"a sound {GEOMETRY}", str(error), remedy) from error
 
 
-def read_runs(folders: Sequence[Path]) -> Material:
-    """Read finished runs; those that differ in their seed only become one row."""
-    found = [RunFolder(path) for folder in folders for path in _run_folders(folder)]
+def read_runs(folders: Sequence[Path], allow_damaged: bool = False) -> Material:
+    """Read finished runs; those that differ in their seed only become one row.
+
+    Args:
+        folders: of runs, or that hold some.
+        allow_damaged: read also what is not what was written, and warn.
+    """
+    found = [RunFolder(path, allow_damaged) for folder in folders for path in _run_folders(folder)]
     grouped: dict[str, list[RunFolder]] = {}
     for run in found:
         grouped.setdefault(run.result()["key"], []).append(run)
-    names = found[0].label_space().names
-    for run in found:
-        if run.label_space().names != names:
+    spaces = [run.label_space() for run in found]
+    names = spaces[0].names
+    for run, space in zip(found, spaces, strict=True):
+        if space.names != names:
             got = f"{found[0].path.name} and {run.path.name}, whose classes differ"
             raise _checks.fail("report", "runs", "runs on the same classes", got, "Make one report for each.")
     groups = [sorted(runs, key=lambda run: int(run.config()["seed"])) for runs in grouped.values()]

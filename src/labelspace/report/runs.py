@@ -14,7 +14,7 @@ from labelspace.report.room import LIMIT, Room
 DRAWN = 40  # rows in figures
 
 
-def write_runs_html(folders: Sequence[str | Path], path: str | Path) -> Path:
+def write_runs_html(folders: Sequence[str | Path], path: str | Path, *, allow_damaged: bool = False) -> Path:
     """Write one page about finished runs and return its path.
 
     Runs that differ in their seed only are one row. There is no verdict: these runs were not tuned alike.
@@ -22,6 +22,7 @@ def write_runs_html(folders: Sequence[str | Path], path: str | Path) -> Path:
     Args:
         folders: those of runs, or folders that hold runs.
         path: the file to write.
+        allow_damaged: read also what is not what was written, and warn.
 
     Example:
         >>> write_runs_html([], "report.html")
@@ -31,7 +32,7 @@ def write_runs_html(folders: Sequence[str | Path], path: str | Path) -> Path:
     """
     if not folders:
         raise _checks.fail("report", "runs", "at least one folder", "none")
-    material = read_runs([Path(folder) for folder in folders])
+    material = read_runs([Path(folder) for folder in folders], allow_damaged)
     room = Room(LIMIT - document.fixed_size() - MARGIN)
     data = {"names": material.names, **figures(replace(material, rows=material.rows[:DRAWN]), room)}
     warnings = ["These runs were not tuned alike, so their numbers are no comparison: labelspace compare makes one."]

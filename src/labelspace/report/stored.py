@@ -1,9 +1,16 @@
 """What ``comparison.json`` must hold: checked once when it is read, so that a damaged file is one sentence."""
 
-from pathlib import PurePosixPath, PureWindowsPath
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+
+from labelspace import _checks, _files
+
+NAME, FORMAT = "comparison.json", 1
+# what a report is drawn from beside it
+DRAWN_FROM = ("cost.safetensors", "space.safetensors", "geometry.safetensors")
+REMEDY = "The same compare command writes it again."
 
 
 class _Part(BaseModel):
@@ -142,6 +149,7 @@ class _Content(_Part):
     command: str
     versions: dict[str, str] = {}
     next: str | None = None
+    files: dict[str, str] = {}
 
 
 def fault(content: dict[str, Any]) -> str | None:
@@ -166,3 +174,45 @@ def fault(content: dict[str, Any]) -> str | None:
     if found.decision == "min_cost" and any(row.min_cost is None for row in found.rows):
         return "with rows without 'min_cost'"
     return None
+
+
+def read(owner: str, folder: Path, allow_damaged: bool = False) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the numbers of a finished comparison, and the digests of what its report is drawn from.
+
+    Args:
+        owner: who reads, for messages.
+        folder: of the comparison.
+        allow_damaged: read also what is not what was written, and warn.
+    """
+    path = folder / NAME
+    expected = "the folder of a finished comparison"
+    if not path.is_file():
+        plain = any(folder.glob("*/result.json"))
+        remedy = (
+            "It holds plain runs: write_runs_html shows those." if plain else "The same compare command finishes it."
+        )
+        raise _checks.fail(owner, "folder", expected, f"{folder}, which has no {NAME}", remedy)
+    try:
+        facts = _files.read_json(path)
+    except (ValueError, RecursionError) as error:
+        raise _checks.fail(owner, "folder", expected, f"a damaged {path} ({error})", REMEDY) from error
+    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+        version = facts.get("format") if isinstance(facts, dict) else None
+        remedy = "Use the labelspace release that wrote it."
+        raise _checks.fail(owner, "folder", f"a comparison of format {FORMAT}", f"{version!r} in {path}", remedy)
+    if not _files.holds(facts):
+        why = "its content is not what was written"
+        _checks.damaged(owner, "folder", expected, path, why, REMEDY, allow_damaged)
+    wrong = fault(facts)
+    if wrong is not None:
+        raise _checks.fail(owner, "folder", expected, f"{path} {wrong}", REMEDY)
+    digests = facts.pop("files", {})
+    facts.pop(_files.DIGEST, None)
+    return facts, digests
+
+
+def write(folder: Path, content: dict[str, Any]) -> None:
+    """Write the numbers of a comparison, whole or not at all, with the digests of what its report is drawn from."""
+    there = [name for name in DRAWN_FROM if (folder / name).is_file()]
+    digests = {name: _files.digest((folder / name).read_bytes()) for name in there}
+    _files.write_json(folder / NAME, _files.sealed({**content, "files": digests}))
