@@ -6,7 +6,7 @@ Build a label space from what you know, or learn it while training; see it, reus
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from labelspace._checks import LabelFileError
+from labelspace._checks import InputError, LabelFileError
 from labelspace.criteria.base import Criterion
 from labelspace.criteria.disturb import DisturbLabel
 from labelspace.criteria.focal import Focal
@@ -63,6 +63,7 @@ __all__ = [
     "DisturbLabel",
     "Focal",
     "Infogain",
+    "InputError",
     "LabelEmbedding",
     "LabelFileError",
     "LabelSpace",

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from labelspace._checks import WorkError
 from labelspace.comparison.entries import Entry
 from labelspace.comparison.outcome import Judge, Outcome, Scores
 from labelspace.comparison.plan import Plan
@@ -95,7 +96,7 @@ class Trainer:
     def _check_enough(self, roles: set[str]) -> None:
         if not {"reference", "method"} <= roles:
             reason = " ".join([*_problems(self.failures), *self.problems][:1])
-            raise RuntimeError(f"Too many runs failed to compare anything; the finished ones are kept. {reason}")
+            raise WorkError(f"Too many runs failed to compare anything; the finished ones are kept. {reason}")
 
     def _trials(self, entries: Sequence[Entry]) -> dict[str, list[Trial]]:
         """Return what was tried for every row; the runs themselves are let go, only their numbers are needed."""

@@ -124,9 +124,8 @@ def _option_spaces(config: Config, dataset: Dataset, given: Mapping[str, LabelSp
             continue
         try:
             found[name] = _named_space(spec, config, dataset)
-        except (ValueError, TypeError) as error:
-            # the message is about a space: here it goes by the name of the option
-            raise ValueError(str(error).replace("`space`", f"`{name}`")) from error
+        except _checks.InputError as error:
+            raise error.about(argument=name) from error  # a space that goes by the name of the option here
     return found
 
 

@@ -25,7 +25,7 @@ Report = Callable[[str, dict[str, Any]], None]
 IGNORED = -100
 
 
-class TrainingError(RuntimeError):
+class TrainingError(_checks.WorkError):
     """Training that cannot go on, for example because the loss is not a number."""
 
 

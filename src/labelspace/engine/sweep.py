@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from labelspace import data
+from labelspace._checks import WorkError
 from labelspace.data.dataset import Dataset
 from labelspace.engine.build import automatic_model, prepare
 from labelspace.engine.config import Config, make_config
@@ -30,7 +31,7 @@ class Failure(NamedTuple):
     reason: str
 
 
-class SweepError(RuntimeError):
+class SweepError(WorkError):
     """Some runs of a sweep failed; the others are finished and kept."""
 
     def __init__(self, failures: Sequence[Failure]) -> None:
