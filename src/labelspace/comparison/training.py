@@ -17,7 +17,6 @@ from labelspace.engine.run import Run
 from labelspace.engine.sweep import Failure, SweepError, outcomes
 
 Report = Callable[[str, dict[str, Any]], None]
-INVERTIBLE = ("uniform", "semantic", "mixed")  # their targets are fixed: (1−σ)·I + σ·A
 
 
 class Trial(NamedTuple):
@@ -163,7 +162,8 @@ class Trainer:
 
     def _outcome(self, entry: Entry, options: dict[str, Any], runs: Sequence[Run]) -> Outcome:
         targets = None
-        fixed = entry.option == "smoothing" and entry.method in INVERTIBLE and not _learned(runs[0])
+        invertible = criterion_class(entry.method).invertible
+        fixed = entry.option == "smoothing" and invertible and not _learned(runs[0])
         if self.judge.inverted and fixed:
             targets = runs[0].space.relations().targets(options["smoothing"])
         return Outcome([scores_of(run) for run in runs], self.judge, targets)

@@ -4,12 +4,11 @@ import importlib
 import inspect
 import pkgutil
 from functools import cache
-from typing import Any, get_args
+from typing import Any
 
 import labelspace.criteria as folder
 from labelspace import _checks
 from labelspace.criteria.base import Criterion, Labels
-from labelspace.space import LabelSpace
 
 
 def methods() -> tuple[str, ...]:
@@ -45,21 +44,6 @@ def make_criterion(name: str, labels: Labels, **options: Any) -> Criterion:
     for option in options:
         _checks.choice(f"make_criterion({name!r})", "option name", option, [key for key in known if key != "labels"])
     return kind(labels, **options)
-
-
-def space_options(name: str) -> tuple[str, ...]:
-    """Return the options of a method that are label spaces, by the types it declares.
-
-    Example:
-        >>> space_options("labelemb"), space_options("onehot")
-        (('pretrained',), ())
-    """
-    parameters = inspect.signature(criterion_class(name)).parameters
-    return tuple(
-        option
-        for option, parameter in parameters.items()
-        if option != "labels" and LabelSpace in (parameter.annotation, *get_args(parameter.annotation))
-    )
 
 
 @cache  # looking through the folder takes longer than building most criteria

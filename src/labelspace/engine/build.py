@@ -1,7 +1,6 @@
 """From a configuration to a dataset, a label space and a learner."""
 
 import hashlib
-import inspect
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +10,6 @@ from torch import Tensor
 
 from labelspace import _checks, data, models
 from labelspace.criteria import Criterion, criterion_class, make_criterion
-from labelspace.criteria.registry import space_options
 from labelspace.data import chosen
 from labelspace.data.dataset import Dataset
 from labelspace.engine.augment import Augment
@@ -118,7 +116,7 @@ def _check_choice(config: Config, dataset: Dataset) -> None:
 def _option_spaces(config: Config, dataset: Dataset, given: Mapping[str, LabelSpace]) -> dict[str, LabelSpace]:
     """Return the options that are label spaces, in the order of the data's classes."""
     found = {}
-    for name in space_options(config.method):
+    for name in criterion_class(config.method).space_options:
         spec = given.get(name, config.method_options.get(name))
         if spec is None:
             continue
@@ -191,12 +189,11 @@ def _criterion(
     config: Config, outline: Outline, space: LabelSpace | None, options: Mapping[str, LabelSpace]
 ) -> Criterion:
     kind = criterion_class(config.method)
-    parameters = inspect.signature(kind).parameters
     known: dict[str, Any] = {"samples": outline.train_samples, "epochs": config.epochs}
-    if "in_features" in parameters and config.method_options.get("pretrained") is None:
+    if "in_features" in kind.engine_supplies:
         with torch.device("meta"):
             known["in_features"] = _model(config, outline, len(outline.names)).feature_dim
-    found = {name: value for name, value in known.items() if name in parameters}
+    found = {name: known[name] for name in kind.engine_supplies}
     labels = outline.names if space is None else space
     chosen = {**kind.engine_options, **found, **config.method_options, **options}
     return make_criterion(config.method, labels, **chosen)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from labelspace import _checks, _distributed
-from labelspace.criteria.registry import space_options
+from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
 from labelspace.engine import evaluate, predict
 from labelspace.engine.build import Job, Outline, make_learner, prepare
@@ -68,7 +68,7 @@ class Run:
         stored = RunFolder(folder)
         config = make_config(**stored.config())
         for name in config.option_keys:  # names of files follow from them
-            _checks.choice("Run.load", "option_keys", name, space_options(config.method))
+            _checks.choice("Run.load", "option_keys", name, criterion_class(config.method).space_options)
         return cls(
             config=config,
             result=stored.result(),
@@ -192,7 +192,8 @@ def _taken_out(method: Any, options: Any) -> tuple[Any, dict[str, LabelSpace]]:
     """Return the options as a configuration can hold them, and those that are label spaces."""
     if not isinstance(options, dict) or not any(isinstance(value, LabelSpace) for value in options.values()):
         return options, {}
-    spaces = {name: options[name] for name in space_options(method) if isinstance(options.get(name), LabelSpace)}
+    known = criterion_class(method).space_options
+    spaces = {name: options[name] for name in known if isinstance(options.get(name), LabelSpace)}
     return {**options, **dict.fromkeys(spaces, "given in Python")}, spaces
 
 
