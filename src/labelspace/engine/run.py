@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from labelspace import _checks, _distributed
 from labelspace.criteria import criterion_class
+from labelspace.criteria.registry import method_name
 from labelspace.data.dataset import Dataset
 from labelspace.engine import evaluate, predict
 from labelspace.engine.build import Job, Outline, make_learner, prepare
@@ -22,6 +23,7 @@ from labelspace.engine.loop import Loop, Report
 from labelspace.engine.restored import restored
 from labelspace.engine.teacher import Teacher
 from labelspace.learner import Learner
+from labelspace.models.registry import model_name
 from labelspace.records import Index, RunFolder
 from labelspace.space import LabelSpace
 
@@ -162,7 +164,8 @@ def train(
         out: the folder that holds runs.
         checkpoint_seconds: how often to write a checkpoint.
         report: called with an event's name and its numbers.
-        options: the fields of ``Config``: method, model, epochs, seed, learning_rate, …; and of
+        options: the fields of ``Config``: method (a name, a ``Criterion`` class or a factory of one), model (a name, a
+            torch module or a function ``(input_shape, output_dim) -> module``), epochs, seed, learning_rate, …; and of
             ``labelspace.data.load``: ``classes=["cat", "dog"]``, ``validation="first 5000"``. Among ``method_options``
             a label space (``pretrained`` of labelemb) is one, or anything that ``space`` may be.
 
@@ -172,6 +175,7 @@ def train(
         ['best_epoch', 'epochs', 'key', 'test', 'train_samples', 'validation']
     """
     given = dict(options)
+    given.update(named_parts(given))
     for name in FILLED_IN:
         if name in given:
             raise _checks.fail("train", name, "left out: it is filled in", repr(given[name]))
@@ -186,6 +190,12 @@ def train(
     with own_threads_and_draws(config):
         job = prepare(config, dataset, space if isinstance(space, LabelSpace) else None, spaces)
         return train_job(job, out, checkpoint_seconds=checkpoint_seconds, report=report)
+
+
+def named_parts(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the names of a model and a method that were given as objects."""
+    names = {"model": model_name, "method": method_name}
+    return {part: name(options[part]) for part, name in names.items() if not isinstance(options.get(part, ""), str)}
 
 
 def _taken_out(method: Any, options: Any) -> tuple[Any, dict[str, LabelSpace]]:
