@@ -6,7 +6,7 @@ Build a label space from what you know, or learn it while training; see it, reus
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from labelspace._checks import LabelFileError
+from labelspace._checks import InputError, LabelFileError
 from labelspace.criteria.base import Criterion
 from labelspace.criteria.disturb import DisturbLabel
 from labelspace.criteria.focal import Focal
@@ -20,7 +20,7 @@ from labelspace.criteria.maxent import ConfidencePenalty
 from labelspace.criteria.mixed import MixedCrossEntropy
 from labelspace.criteria.ols import OnlineSmoothing
 from labelspace.criteria.onehot import OneHot
-from labelspace.criteria.registry import criterion_class, make_criterion, methods
+from labelspace.criteria.registry import criterion_class, make_criterion, methods, register_method
 from labelspace.criteria.semantic import SemanticSmoothing
 from labelspace.criteria.static import StaticLabels
 from labelspace.criteria.tfkd import VirtualTeacher
@@ -44,13 +44,14 @@ if TYPE_CHECKING:
     from labelspace.comparison import Comparison, compare, compare_scores
     from labelspace.decision import Decision
     from labelspace.engine.run import Run, train
+    from labelspace.models.registry import register_model
 
 __version__ = "0.1.0"
 
 # what needs more than torch is imported when it is asked for: a criterion in somebody's loop must cost nothing else
 _LATER = {"train": "labelspace.engine.run", "Run": "labelspace.engine.run"}
 _LATER |= dict.fromkeys(("Comparison", "compare", "compare_scores"), "labelspace.comparison")
-_LATER |= {"Decision": "labelspace.decision"}
+_LATER |= {"Decision": "labelspace.decision", "register_model": "labelspace.models.registry"}
 _LATER |= dict.fromkeys(("analysis", "data", "decide", "metrics", "models"), "")
 
 __all__ = [
@@ -63,6 +64,7 @@ __all__ = [
     "DisturbLabel",
     "Focal",
     "Infogain",
+    "InputError",
     "LabelEmbedding",
     "LabelFileError",
     "LabelSpace",
@@ -96,6 +98,8 @@ __all__ = [
     "ordinal",
     "permuted",
     "random_like",
+    "register_method",
+    "register_model",
     "text",
     "train",
     "tree",

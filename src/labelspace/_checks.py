@@ -1,18 +1,17 @@
 """Every error message: one sentence on what was expected and what came, then the remedy.
 
-Each function raises ``ValueError`` (a wrong value), ``TypeError`` (a wrong kind of thing), ``LabelFileError`` (a label
-file that cannot be trusted) or ``DamagedError`` (a record that cannot), and returns what it checked in the form the
-caller wants.
+Each function raises an ``InputError`` (also a ``TypeError`` where it is the wrong kind of thing) and returns what it
+checked in the form the caller wants.
 """
 
 import math
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -20,34 +19,105 @@ from torch import Tensor
 LONGEST_HINT = 200  # characters of a name that is worth a suggestion
 
 
-class LabelFileError(ValueError):
-    """A label file that is truncated, of another version, or not a label file at all."""
+class Setting(NamedTuple):
+    """An argument and a value that would help, inside of a remedy: a command line shows it as a flag."""
+
+    name: str
+    value: Any = ...  # whatever fits
+
+    def __str__(self) -> str:
+        """Return it as it is written in Python."""
+        return f"{self.name}={'…' if self.value is ... else repr(self.value)}"
 
 
-class DamagedError(ValueError):
+Remedy = str | tuple[str | Setting, ...]
+
+
+class InputError(ValueError):
+    """What was given cannot be used: the message names the argument, what was expected, what came and the remedy.
+
+    Args:
+        owner: whose argument it is: a class or function; empty where the argument says it all.
+        argument: its name.
+        expected: what it must be.
+        got: what came.
+        remedy: what to do about it, if known; parts of it may be settings.
+
+    Example:
+        >>> try:
+        ...     number("Focal", "gamma", -1, low=0)
+        ... except InputError as error:
+        ...     print(error.argument, error.got, error, sep=" | ")
+        gamma | -1 | `gamma` of Focal must be a number in [0, inf). Got -1.
+    """
+
+    def __init__(self, owner: str, argument: str, expected: str, got: object, remedy: Remedy = "") -> None:
+        """Keep the parts; they are the arguments of the exception, so that it can be pickled."""
+        super().__init__(owner, argument, expected, str(got), remedy)
+        self.owner, self.argument, self.expected, self.got = owner, argument, expected, str(got)
+        self.parts = (remedy,) if isinstance(remedy, str) else remedy
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it, in the words of Python."""
+        return "".join(map(str, self.parts))
+
+    def __str__(self) -> str:
+        """Return the sentence in the words of Python."""
+        name = f"`{self.argument}` of {self.owner}" if self.owner else f"`{self.argument}`"
+        return self.said(name, str)
+
+    def said(self, name: str, setting: Callable[[Setting], str]) -> str:
+        """Return the sentence in other words.
+
+        Args:
+            name: what the argument is called.
+            setting: how a setting is written.
+        """
+        text = f"{name} must be {self.expected}. Got {self.got}."
+        remedy = "".join(setting(part) if isinstance(part, Setting) else part for part in self.parts)
+        return f"{text} {remedy}" if remedy else text
+
+    def about(self, *, owner: str | None = None, argument: str | None = None, file: str = "") -> "InputError":
+        """Return the same error about an argument that the caller knows by another name, or that came from a file."""
+        kind = InputTypeError if isinstance(self, TypeError) else InputError
+        got = f"{self.got} in {file}" if file else self.got
+        return kind(owner or self.owner, argument or self.argument, self.expected, got, self.parts)
+
+
+class WorkError(RuntimeError):
+    """The input was sound, but the work could not be done; the message says why and what is kept."""
+
+
+class InputTypeError(InputError, TypeError):
+    """The wrong kind of thing was given."""
+
+
+class DamagedError(InputError):
     """A file that is no longer what was written, or that belongs to something else than the files beside it.
 
     Args:
-        message: in the house form.
-        path: the file.
+        owner: who reads it.
+        argument: that named it, or its folder.
+        expected: what it should be.
+        path: the file, for whoever can make it again.
+        why: what is wrong with it.
+        remedy: how to come by a sound one.
     """
 
-    def __init__(self, message: str, path: Path) -> None:
-        """Keep which file it is, for whoever can make it again."""
-        super().__init__(message)
-        self.path = path
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Travel between processes whole."""
-        return type(self), (str(self), self.path)
+    def __init__(self, owner: str, argument: str, expected: str, path: Path, why: str, remedy: Remedy = "") -> None:
+        """Keep the parts."""
+        super().__init__(owner, argument, expected, f"{path}: {why}", remedy)
+        self.path, self.why = path, why
+        self.args = (owner, argument, expected, path, why, remedy)
 
 
 def damaged(owner: str, argument: str, expected: str, path: Path, why: str, remedy: str, allowed: bool = False) -> None:
     """Refuse a file that is not what it should be; warn where the caller wants it as it is.
 
     Args:
-        owner: who reads it.
-        argument: that named it, or its folder.
+        owner: as in ``DamagedError``, and so the others.
+        argument: that named it.
         expected: what it should be.
         path: the file.
         why: what is wrong with it.
@@ -58,22 +128,32 @@ def damaged(owner: str, argument: str, expected: str, path: Path, why: str, reme
         warnings.warn(f"{path} is damaged ({why}); it is read as it is.", stacklevel=4)
         return
     reading = "To read it as it is: --allow-damaged (allow_damaged=True)."
-    raise DamagedError(_sentence(owner, argument, expected, f"{path}: {why}", f"{remedy} {reading}"), path)
+    raise DamagedError(owner, argument, expected, path, why, f"{remedy} {reading}")
 
 
-def fail(owner: str, argument: str, expected: str, got: object, remedy: str = "") -> ValueError:
-    """Return a ``ValueError`` in the house form, to be raised by the caller."""
-    return ValueError(_sentence(owner, argument, expected, got, remedy))
+class LabelFileError(InputError):
+    """A label file that is truncated, of another version, or not a label file at all.
+
+    Args:
+        path: the file.
+        why: what is wrong with it.
+        remedy: what to do about it.
+    """
+
+    def __init__(self, path: object, why: str, remedy: Remedy = "") -> None:
+        """Keep the parts."""
+        super().__init__("LabelSpace.load", "path", "a sound label file", f"{path}: {why}", remedy)
+        self.args = (str(path), why, remedy)
 
 
-def fail_type(owner: str, argument: str, expected: str, got: object, remedy: str = "") -> TypeError:
-    """Return a ``TypeError`` in the house form, to be raised by the caller."""
-    return TypeError(_sentence(owner, argument, expected, got, remedy))
+def fail(owner: str, argument: str, expected: str, got: object, remedy: Remedy = "") -> InputError:
+    """Return the error of a wrong value, to be raised by the caller."""
+    return InputError(owner, argument, expected, got, remedy)
 
 
-def _sentence(owner: str, argument: str, expected: str, got: object, remedy: str) -> str:
-    text = f"`{argument}` of {owner} must be {expected}. Got {got}."
-    return f"{text} {remedy}" if remedy else text
+def fail_type(owner: str, argument: str, expected: str, got: object, remedy: Remedy = "") -> InputError:
+    """Return the error of a wrong kind of thing, to be raised by the caller."""
+    return InputTypeError(owner, argument, expected, got, remedy)
 
 
 def number(

@@ -91,7 +91,7 @@ def _check_type(name: str, dtype: str) -> None:
 
 def _unreadable(path: Path, error: Exception) -> LabelFileError:
     remedy = "It may be truncated or be another kind of file; write it again with LabelSpace.save()."
-    return LabelFileError(f"{path} cannot be read as a label file: {error}. {remedy}")
+    return LabelFileError(path, f"it cannot be read as a label file ({error})", remedy)
 
 
 def _digest(tensors: Mapping[str, Tensor], header: Mapping[str, Any]) -> str:
@@ -111,7 +111,7 @@ def _check_digest(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str
         why = "its content is not what was written"
         damaged("LabelSpace.load", "path", "a sound label file", path, why, remedy, allowed)
     except DamagedError as error:
-        raise LabelFileError(str(error)) from error
+        raise LabelFileError(path, error.why, error.remedy) from error
 
 
 def check_source(header: Mapping[str, Any]) -> None:
@@ -138,15 +138,15 @@ def check_source(header: Mapping[str, Any]) -> None:
 def _header(path: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
     if KEY not in metadata:
         remedy = "Build one with labelspace.cost(), confusion() or LabelSpace(...) and save it."
-        raise LabelFileError(f"{path} is a safetensors file, but not a label file. {remedy}")
+        raise LabelFileError(path, "a safetensors file, but not a label file", remedy)
     try:
         header = json.loads(metadata[KEY])
     except (ValueError, RecursionError) as error:
-        raise LabelFileError(f"{path} has a header that is not JSON: {error}.") from error
+        raise LabelFileError(path, f"its header is not JSON ({error})") from error
     version = header.get("version") if isinstance(header, dict) else None
     if type(version) is not int or version not in (VERSION, COMPRESSED):
         remedy = "Read it with the labelspace release that wrote it."
         known = f"versions {VERSION} and {COMPRESSED}"
-        raise LabelFileError(f"{path} is of version {version!r}; this labelspace reads {known}. {remedy}")
+        raise LabelFileError(path, f"it is of version {version!r}; this labelspace reads {known}", remedy)
     assert isinstance(header, dict)
     return header

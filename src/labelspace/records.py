@@ -288,9 +288,7 @@ class RunFolder:
             raise self._unsound(name, error.strerror or str(error)) from error
 
     def _unsound(self, name: str, why: str) -> DamagedError:
-        path = self.path / name
-        error = _checks.fail("Run.load", "folder", f"a run with a sound {name}", f"{path}: {why}", REMEDY)
-        return DamagedError(str(error), path)
+        return DamagedError("Run.load", "folder", f"a run with a sound {name}", self.path / name, why, REMEDY)
 
 
 def whole(folder: str | Path, read: Callable[[RunFolder], Found], allow_damaged: bool = False) -> Found:

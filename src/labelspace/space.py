@@ -281,7 +281,7 @@ class LabelSpace:
             held = compressed.from_file(header, tensors) if "form" in header else tensors["matrix"]
             return cls(tuple(header["names"]), held, header["kind"], header["source"], hops)
         except (KeyError, TypeError, ValueError) as error:
-            raise _checks.LabelFileError(f"{path} is not a sound label file: {error}") from error
+            raise _checks.LabelFileError(path, str(error)) from error
 
 
 def kept_mass(weights: Tensor) -> Tensor:

@@ -198,7 +198,7 @@ def test_everything_that_a_plan_can_say(sizes: str, tmp_path: Path) -> None:
 )
 def test_nothing_is_typed_beside_a_plan(typed: list[str], named: str, tmp_path: Path) -> None:
     (tmp_path / "plan.toml").write_text('data = "digits"\nmethods = ["uniform"]\nmodel = "linear"\nepochs = 2\n')
-    words = f"`--plan` must be given without {named}. The plan decides these: edit a copy of it."
+    words = f"`--plan` must be given without {named}. Got both. The plan decides these: edit a copy of it."
     refused(words, *typed, "--plan", str(tmp_path / "plan.toml"), "--out", str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
 
@@ -242,8 +242,8 @@ PRICES = {
     [
         ("Did you mean 'uniform'?", ["--methods", "unifrom"]),
         ("methods without a teacher", ["--methods", "kd"]),
-        ("`seeds`", ["--seeds", "0"]),
-        ("`epochs`", ["--epochs", "0"]),
+        ("`--seeds`", ["--seeds", "0"]),
+        ("`--epochs`", ["--epochs", "0"]),
         ("resnet32", ["--model", "resnet-32"]),
         ("`--plan` must be given without DATA, --methods, --model", ["--plan", "nowhere.toml"]),
         ("`--names` must be given with --scores", ["--names", "a,b,c"]),
@@ -264,7 +264,7 @@ PRICES = {
         ("`--milestones` must be epochs", ["--schedule", "step", "--milestones", "one"]),
         ("`--set momentum` must be left out: it is --momentum", ["--set", "momentum=0"]),
         ("Did you mean 'pairwise'?", ["--label-noise", "pairwis:0.1"]),
-        ("`level` of compare", ["--level", "1"]),
+        ("`--level` must", ["--level", "1"]),
         ("larg", ["--space", "unknown.txt"]),
         ("large", ["--space", "missing.txt"]),
         ("large", ["--space", "small<medium"]),
@@ -278,8 +278,8 @@ PRICES = {
         ("order", ["--cost", "squared"]),
         ("`--label`", ["--label", "nothing"]),
         ("`--data-option` must be NAME=VALUE", ["--data-option", "test"]),
-        ("`probabilities` of compare", ["--probabilities", "upside down"]),
-        ("`margin` of compare", ["--margin", "0"]),
+        ("`--probabilities` must", ["--probabilities", "upside down"]),
+        ("`--margin` must", ["--margin", "0"]),
     ],
 )
 def test_bad_input(words: str, arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,7 +307,7 @@ def test_no_workers(sizes: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_budget_that_is_no_time(sizes: str, tmp_path: Path) -> None:
     options = ["--methods", "uniform", "--model", "linear", "--out", str(tmp_path / "runs")]
     refused(
-        "`budget` of compare must be a span of time such as 90s, 2m or 1h. Got 'soon'",
+        "`--budget` must be a span of time such as 90s, 2m or 1h. Got 'soon'",
         sizes,
         *options,
         "--budget",
@@ -394,7 +394,7 @@ def test_scores_of_ordered_classes(tmp_path: Path) -> None:
 )
 def test_scores_beside_what_would_train(typed: list[str], named: str, tmp_path: Path) -> None:
     paths = score_files(tmp_path)
-    refused(f"`--scores` must be given without {named}. Nothing is trained there", "--scores", *paths, *typed)
+    refused(f"`--scores` must be given without {named}. Got both. Nothing is trained there", "--scores", *paths, *typed)
 
 
 def test_scores_at_another_level(tmp_path: Path) -> None:
@@ -451,4 +451,4 @@ def test_help_has_examples() -> None:
 
 
 def test_a_plan_that_is_not_there() -> None:
-    refused("`plan` of compare must be a TOML file", "--plan", "nowhere.toml")
+    refused("`--plan` must be a TOML file", "--plan", "nowhere.toml")

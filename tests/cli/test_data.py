@@ -66,7 +66,10 @@ def test_check_prints_json(table):
         (["digits", "--resize", "big"], "`--resize` must be a size"),
         (["digits", "--seed", "-1"], "`--seed` must be"),
         (["digits", "--data-option", "tset=0.5"], "`--data-option tset` must be"),
-        (["digits", "--resize", "8", "--data-option", "resize=9"], "--resize and --data-option resize say the same"),
+        (
+            ["digits", "--resize", "8", "--data-option", "resize=9"],
+            "`--resize` must be given once, without --data-option resize",
+        ),
     ],
 )
 def test_bad_input_is_one_line_and_exits_with_2(arguments, message):

@@ -6,6 +6,7 @@ import torch
 from typer.testing import CliRunner
 
 from labelspace import data
+from labelspace._checks import WorkError
 from labelspace.cli.main import app
 
 
@@ -31,7 +32,7 @@ def test_one_line(monkeypatch, error):
 
 def test_another_error_keeps_its_words(monkeypatch):
     def fail(*arguments, **options):
-        raise RuntimeError("the disk is full")
+        raise WorkError("the disk is full")
 
     monkeypatch.setattr(data, "check", fail)
     assert CliRunner().invoke(app, ["data", "check", "digits"]).stderr == "labelspace: the disk is full\n"

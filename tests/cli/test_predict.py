@@ -140,7 +140,7 @@ def test_pictures_are_named_and_unreadable_ones_too(digits: tuple[Run, Decision,
     for good in (folder / "in").iterdir():
         good.unlink()
     result = invoke(run.folder, folder, "-o", tmp_path / "none.csv", code=2)
-    assert "None of the 2 samples" in result.stderr
+    assert "samples that can be read. Got 2 that cannot" in result.stderr
     assert not (tmp_path / "none.csv").exists()
 
 

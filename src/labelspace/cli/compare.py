@@ -9,9 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
+from labelspace._checks import InputError
 from labelspace.cli import options as shared
 from labelspace.cli import training_options as training
 from labelspace.cli.compare_options import of_methods, of_settings, seeds_of
+from labelspace.cli.flags import speaks_of_flags
 from labelspace.cli.progress import ComparisonBars
 from labelspace.cli.screen import bad_input_exits, console
 from labelspace.report.table import text_table
@@ -39,7 +41,7 @@ WITH_PLAN = frozenset(["plan", "out", "fresh", "workers", "examples", "as_json",
 
 
 @bad_input_exits
-@shared.speaks_of_flags("seeds")
+@speaks_of_flags("seeds")
 def compare(
     context: typer.Context,
     data: Annotated[
@@ -155,12 +157,12 @@ def compare(
         _print(_scored(given, cost, space, names, {"margin": margin, "level": level}), as_json, as_markdown)
         return
     if names is not None:
-        raise ValueError("`--names` must be given with --scores. Got it without: data name their classes themselves.")
+        raise InputError("", "--names", "given with --scores", "it without", "Data name their classes themselves.")
     if plan is not None:
         _refuse_beside(context, "--plan", WITH_PLAN, "The plan decides these: edit a copy of it.")
     if len(given) > 1:
         got = f"{len(given)}: {', '.join(given)}"
-        raise ValueError(f"`data` must be one dataset. Got {got}. Files of scores need --scores.")
+        raise InputError("", "DATA", "one dataset", got, "Files of scores need --scores.")
     reader = shared.reader_options(
         label=label,
         text=text,
@@ -230,22 +232,22 @@ def _refuse_beside(context: typer.Context, flag: str, allowed: frozenset[str], r
         if source is not None and source.name == "COMMANDLINE" and parameter.name not in allowed:
             typed.append(parameter.opts[0] if parameter.param_type_name == "option" else str(parameter.name).upper())
     if typed:
-        raise ValueError(f"`{flag}` must be given without {', '.join(typed)}. {remedy}")
+        raise InputError("", flag, f"given without {', '.join(typed)}", "both", remedy)
 
 
 def _scored(given: list[str], cost: str | None, space: str | None, names: str | None, others: dict[str, Any]) -> Any:
     from labelspace.comparison import compare_scores
 
     if not given:
-        raise ValueError("`--scores` must be followed by NPZ files. Got none. For example --scores val.npz test.npz.")
+        raise InputError("", "--scores", "followed by NPZ files", "none", "For example --scores val.npz test.npz.")
     named = [entry.partition("=") for entry in given]
     pairs: Any = given
     if all(equals and name for name, equals, _ in named):
         pairs = {name: files.split(",") for name, _, files in named}
         if len(pairs) < len(named):
-            raise ValueError("`--scores` must have a different name for every model. Got one twice.")
+            raise InputError("", "--scores", "given with a different name for every model", "one twice")
     elif any(equals for _, equals, _ in named):
-        raise ValueError("`--scores` must be VALIDATION TEST, or NAME=FILE for every model. Got both forms.")
+        raise InputError("", "--scores", "VALIDATION TEST, or NAME=FILE for every model", "both forms")
     classes = None if names is None else [name.strip() for name in names.split(",")]
     extra = {name: value for name, value in others.items() if value is not None}
     return compare_scores(pairs, cost=cost, space=space, names=classes, command=_command(), **extra)

@@ -23,11 +23,10 @@ def of_methods(texts: list[str]) -> dict[str, dict[str, Any]]:
             # a name may hold a dot, an option does not
             method, dot, name = place.rpartition(".")
             if not dot or not method or not name:
-                raise ValueError(
-                    f"`--option` must be METHOD.NAME=VALUE. Got {text!r}. For example --option lwal.dim=100."
-                )
+                remedy = "For example --option lwal.dim=100."
+                raise _checks.fail("", "--option", "METHOD.NAME=VALUE", repr(text), remedy)
             if name in found.setdefault(method, {}):
-                raise ValueError(f"`--option` must be given once for each option. Got {place} twice.")
+                raise _checks.fail("", "--option", "given once for each option", f"{place} twice")
             found[method][name] = value
     return found
 
@@ -45,8 +44,8 @@ def of_settings(texts: list[str], flags: Collection[str]) -> dict[str, Any]:
     for name in found:
         if name in flags and name in (*OWN, *TRAINING):
             instead = OTHER_FLAGS.get(name, f"--{name.replace('_', '-')}")
-            raise ValueError(f"`--set {name}` must be left out: it is {instead}.")
-        _checks.choice("compare", "--set", name, [each for each in (*TRAINING, *OWN) if each not in flags])
+            raise _checks.fail("", f"--set {name}", f"left out: it is {instead}", "it")
+        _checks.choice("", "--set", name, [each for each in (*TRAINING, *OWN) if each not in flags])
     return found
 
 
@@ -62,5 +61,5 @@ def seeds_of(text: str) -> int | list[int]:
     try:
         numbers = [int(part) for part in listed]
     except ValueError as error:
-        raise ValueError(f"`--seeds` must be a number of seeds, or seeds such as 12,123,1234. Got {text!r}.") from error
+        raise _checks.fail("", "--seeds", "a number of seeds, or seeds such as 12,123,1234", repr(text)) from error
     return numbers if len(parts) > 1 else numbers[0]

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from labelspace import data
+from labelspace._checks import InputError
 from labelspace.cli import options
+from labelspace.cli.flags import Flags, speaks_of_flags
 from labelspace.cli.screen import bad_input_exits
 from labelspace.data import folders
 from labelspace.data.dataset import PARTS
@@ -47,7 +48,7 @@ def list_datasets(data_dir: options.DataDir = None, as_json: AsJson = False) -> 
 
 @app.command()
 @bad_input_exits
-@options.speaks_of_flags("seed")
+@speaks_of_flags("seed")
 def check(
     path: Annotated[str, typer.Argument(metavar="PATH", help="A name, a file (CSV, Parquet, NPZ, tar) or a folder.")],
     label: options.Label = None,
@@ -86,12 +87,11 @@ def check(
         data_dir=data_dir,
     )
     try:
-        report = data.check(path, **{"seed": seed, **given})
+        report = data.check(path, say=Flags(check, "seed").setting, **{"seed": seed, **given})
     except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error}") from error
-    problems = [options.in_flags(problem, check, "seed") for problem in report.problems]
-    _print(replace(report, problems=problems), as_json)
-    sys.exit(1 if problems else 0)
+        raise InputError("", "PATH", "data that can be read", f"{path} ({error})") from error
+    _print(report, as_json)
+    sys.exit(1 if report.problems else 0)
 
 
 def _on_terminal() -> bool:

@@ -7,6 +7,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from labelspace._checks import WorkError
 from labelspace.cli.screen import bad_input_exits, console, errors
 
 MARKS = {"ok": ("✓", "green"), "absent": ("–", "dim"), "warning": ("!", "yellow"), "broken": ("✗", "bold red")}
@@ -36,6 +37,6 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
             table.add_row(Text(mark, style=style), Text(one.what), Text(f"{one.value}{remedy}", overflow="fold"))
         console.print(table)
     if broken:
-        raise RuntimeError(f"{len(broken)} broken: {', '.join(broken)}.")
+        raise WorkError(f"{len(broken)} broken: {', '.join(broken)}.")
     if not as_json:
         console.print("nothing is broken", style="green")

@@ -9,6 +9,7 @@ import typer
 
 from labelspace import _checks
 from labelspace.analysis import neighbours
+from labelspace.cli.flags import speaks_of_flags
 from labelspace.cli.heat_map import heat_map, shortened
 from labelspace.cli.label_difference import difference
 from labelspace.cli.label_input import (
@@ -21,7 +22,7 @@ from labelspace.cli.label_input import (
     space_of,
 )
 from labelspace.cli.label_templates import cost_template, space_template
-from labelspace.cli.options import DataDir, DataOption, Label, reader_options, speaks_of_flags
+from labelspace.cli.options import DataDir, DataOption, Label, reader_options
 from labelspace.cli.screen import bad_input_exits, console
 from labelspace.sources.named import words
 from labelspace.sources.prices import cost_words

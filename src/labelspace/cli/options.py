@@ -1,19 +1,14 @@
-"""Options that commands share: how data are to be read, and errors that speak of flags where flags were typed."""
+"""Options that commands share: how data are to be read."""
 
-import ast
-import functools
-import inspect
 import json
-import re
-import shlex
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 
+from labelspace._checks import InputError
+from labelspace.cli.flags import flag as flag_of
 from labelspace.data.chosen import plain
-from labelspace.data.loading import option_names
 
 AllowDamaged = Annotated[
     bool, typer.Option("--allow-damaged", help="Read files also where they are not what was written, and warn.")
@@ -53,11 +48,7 @@ DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Where datasets lie; else $LABELSPACE_DATA, else the cache folder.")
 ]
 
-# those that have a flag of their own; everything else goes through --data-option
-FLAGS = ("label", "text", "group_by", "missing", "ignore", "resize", "delimiter", "classes", "validation", "data_dir")
 CHARACTERS = {"tab": "\t", r"\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
-
-Command = TypeVar("Command", bound=Callable[..., None])
 
 
 def reader_options(
@@ -96,7 +87,7 @@ def reader_options(
     others = parsed_options(data_option or [], "--data-option", "test=0.3")
     for name in others:
         if name in given:
-            raise ValueError(f"{_flag(name)} and --data-option {name} say the same thing: give one of them.")
+            raise InputError("", flag_of(name), f"given once, without --data-option {name}", "both")
     return plain({**given, **others})
 
 
@@ -116,7 +107,7 @@ def parsed_options(texts: list[str], flag: str = "--option", example: str = "rep
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise ValueError(f"`{flag}` must be NAME=VALUE. Got {text!r}. For example {flag} {example}.")
+            raise InputError("", flag, "NAME=VALUE", repr(text), f"For example {flag} {example}.")
         try:
             found[name] = json.loads(value)
         except ValueError:
@@ -124,97 +115,9 @@ def parsed_options(texts: list[str], flag: str = "--option", example: str = "rep
     return found
 
 
-def speaks_of_flags(*own: str) -> Callable[[Command], Command]:
-    """Decorate a command: what the library says of its arguments is said of the flags that were typed.
-
-    Args:
-        own: further options of data that are flags of this command, such as ``seed``.
-    """
-
-    def decorate(command: Command) -> Command:
-        @functools.wraps(command)
-        def wrapped(*arguments: Any, **options: Any) -> None:
-            try:
-                command(*arguments, **options)
-            except (ValueError, TypeError) as error:
-                kind = ValueError if isinstance(error, ValueError) else TypeError
-                raise kind(in_flags(str(error), command, *own)) from error
-
-        return wrapped  # type: ignore[return-value]
-
-    return decorate
-
-
-def in_flags(text: str, command: Callable[..., None], *own: str) -> str:
-    """Return a message of the library in the words of a command.
-
-    Args:
-        text: the message.
-        command: whose parameters are its flags.
-        own: as in ``speaks_of_flags``.
-
-    Example:
-        >>> def command(data, label=None, missing=None, data_option=None): ...
-        >>> in_flags("`label` of data.load must be given. Or say missing='drop', or colour=True.", command)
-        '`--label` must be given. Or say --missing drop, or --data-option colour=true.'
-    """
-    typed = tuple(inspect.signature(command).parameters)
-    data_flags = {name for name in (*FLAGS, *own) if name in typed}
-
-    def named(match: re.Match[str]) -> str:
-        name, owner = match.groups()
-        if name == "name_or_path":
-            return next((f"`{place.upper()}`" for place in ("data", "path") if place in typed), match[0])
-        if owner == "train":
-            return f"`{_flag(name)}`" if name in typed else match[0]
-        if name in data_flags:
-            return f"`{_flag(name)}`"
-        return f"`--data-option {name}`" if "data_option" in typed else match[0]
-
-    def assigned(match: re.Match[str]) -> str:
-        name, value = match.groups()
-        if name in data_flags:
-            return _typed(_flag(name), value)
-        return f"--data-option {_quoted(name, value)}" if "data_option" in typed else match[0]
-
-    text = re.sub(r"`(\w+)` of (data\.load|train)\b", named, text)
-    names = "|".join(sorted(option_names()))
-    value = r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\)|\d+(?:\.\d+)?|\w+"
-    return re.sub(rf"(?<![\w'\"`./\\-])({names})=({value})?(?![\w=])", assigned, text)
-
-
-def _typed(flag: str, value: str | None) -> str:
-    """Return a flag with its value as people type it."""
-    if value is None:
-        return flag
-    content = _literal(value)
-    if isinstance(content, tuple):
-        return f"{flag} {'x'.join(str(size) for size in content)}"
-    texts = content if isinstance(content, list) else [content]
-    return " ".join(f"{flag} {shlex.quote(str(text))}" for text in texts)
-
-
-def _quoted(name: str, value: str | None) -> str:
-    if value is None:
-        return f"{name}=…"
-    content = _literal(value)
-    return shlex.quote(f"{name}={content if isinstance(content, str) else json.dumps(content)}")
-
-
-def _literal(value: str) -> Any:
-    try:
-        return ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return value
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
 def _size(text: str) -> int | list[int]:
     parts = text.lower().replace("×", "x").split("x")
     if not all(part.strip().isdecimal() for part in parts) or len(parts) > 2:
-        raise ValueError(f"`--resize` must be a size such as 64 or 48x64. Got {text!r}.")
+        raise InputError("", "--resize", "a size such as 64 or 48x64", repr(text))
     sizes = [int(part) for part in parts]
     return sizes[0] if len(sizes) == 1 else sizes

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from labelspace._checks import InputError, WorkError
 from labelspace.cli.options import AllowDamaged
 from labelspace.cli.screen import bad_input_exits, console, errors
 from labelspace.cli.table_output import Write, check_output, table_file
@@ -56,14 +57,14 @@ def predict(
             write(columns)
             advance(tally.rows)
         if not tally.rows:
-            raise ValueError(f"There are no samples in {new}.")
+            raise InputError("", "NEW", "samples", f"none in {new}")
         if tally.rows == len(tally.unread):
             name, why = tally.unread[0]
-            raise ValueError(f"None of the {tally.rows} samples of {new} can be read; the first is {name} ({why}).")
+            raise InputError("", "NEW", "samples that can be read", f"{tally.rows} that cannot, first {name} ({why})")
     with _stopped_cleanly():
         _report(prepared, tally, output, rows if as_json else None)
     if tally.unread:
-        raise RuntimeError(f"{len(tally.unread):,} of {tally.rows:,} samples could not be read; their rows are empty.")
+        raise WorkError(f"{len(tally.unread):,} of {tally.rows:,} samples could not be read; their rows are empty.")
 
 
 @contextmanager

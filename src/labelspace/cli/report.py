@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from labelspace._checks import InputError
 from labelspace.cli.options import AllowDamaged
 from labelspace.cli.screen import bad_input_exits, console
 from labelspace.report.words import size
@@ -30,7 +31,7 @@ def report(
 
     comparison = len(folders) == 1 and (folders[0] / "comparison.json").is_file()
     if examples and not comparison:
-        raise ValueError("`--examples` must be left out for folders of runs: they have no prices.")
+        raise InputError("", "--examples", "left out for folders of runs", "it", "They have no prices.")
     if comparison and examples:
         from labelspace.comparison import Comparison
 

@@ -11,6 +11,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from labelspace._checks import InputError, WorkError
+
 # piped output is 100 columns wide, whatever the terminal's width was
 console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
 errors = Console(stderr=True, highlight=False)
@@ -20,11 +22,16 @@ NO_MEMORY = (
     "(--ignore) or smaller batches (--batch-size), or use a machine with more memory."
 )
 
+OUR_FAULT = "a fault of ours; please report what follows, with the output of `labelspace doctor`."
+
 Command = TypeVar("Command", bound=Callable[..., None])
 
 
 def bad_input_exits(command: Command) -> Command:
-    """Turn bad input into one clear line and exit code 2, and work that failed into exit code 1; never a traceback."""
+    """Turn bad input into one clear line and exit code 2, and work that failed into exit code 1.
+
+    Anything else is a fault of ours: it keeps its traceback, and exits with 1 too.
+    """
 
     @functools.wraps(command)
     def wrapped(*arguments: Any, **options: Any) -> None:
@@ -33,19 +40,26 @@ def bad_input_exits(command: Command) -> Command:
             command(*arguments, **options)
         except typer.Exit:  # which is a RuntimeError
             raise
-        except (ValueError, TypeError, FileNotFoundError, PermissionError, IsADirectoryError, ImportError) as error:
-            errors.print(f"labelspace: {error}", style="red", markup=False, soft_wrap=True)
-            raise typer.Exit(2) from error
-        except (MemoryError, RuntimeError, OSError) as error:
-            said = NO_MEMORY if _is_of_memory(error) else error
-            errors.print(f"labelspace: {said}", style="red", markup=False, soft_wrap=True)
-            raise typer.Exit(1) from error
+        except (InputError, FileNotFoundError, PermissionError, IsADirectoryError, ImportError) as error:
+            raise _said(error, 2) from error
+        except (WorkError, OSError) as error:
+            raise _said(error, 1) from error
         except KeyboardInterrupt as error:
             again = " without --fresh" if "--fresh" in sys.argv else ""
             errors.print(f"labelspace: stopped; the same command{again} goes on from here.", style="yellow")
             raise typer.Exit(130) from error
+        except Exception as error:
+            if _is_of_memory(error):
+                raise _said(NO_MEMORY, 1) from error
+            errors.print(f"labelspace: {OUR_FAULT}", style="red", soft_wrap=True)
+            raise
 
     return wrapped  # type: ignore[return-value]
+
+
+def _said(what: object, code: int) -> typer.Exit:
+    errors.print(f"labelspace: {what}", style="red", markup=False, soft_wrap=True)
+    return typer.Exit(code)
 
 
 def _is_of_memory(error: BaseException) -> bool:

@@ -8,8 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from labelspace import _distributed
+from labelspace._checks import InputError
 from labelspace.cli import options as shared
 from labelspace.cli import training_options as training
+from labelspace.cli.flags import speaks_of_flags
 from labelspace.cli.options import parsed_options
 from labelspace.cli.screen import TrainingBar, bad_input_exits, console, errors
 from labelspace.criteria import criterion_class, methods
@@ -31,7 +33,7 @@ UNORDERED = tuple(name for name in NAMES if name != "ordinal")  # not worth buil
 
 
 @bad_input_exits
-@shared.speaks_of_flags()
+@speaks_of_flags()
 def train(
     data: Annotated[str, typer.Argument(metavar="DATA", help="A dataset's name, or a folder or file.")] = "digits",
     method: Annotated[
@@ -203,7 +205,8 @@ def _check_space(space: str | None, method: str, options: dict[str, Any]) -> str
     """Refuse a method that lacks its space, and return a warning of a space that the method does not look at."""
     used = uses_space(method, options)
     if used and space is None:
-        raise ValueError(f"`--space` must be given for {method}: ordinal, wordnet, text, lda, … or a label file.")
+        remedy = "Such as ordinal, wordnet, text, lda, an order, groups, or a label file."
+        raise InputError("", "--space", f"given for {method}", "nothing", remedy)
     if used or space is None:
         return ""
     others = ", ".join(name for name in methods() if uses_space(name, {}) and name != method)

@@ -4,6 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
+from labelspace._checks import InputError
+
 Optimiser = Annotated[str, typer.Option("--optimiser", help="sgd, adam or adamw.")]
 Momentum = Annotated[float | None, typer.Option("--momentum", help="Of sgd, 0.9 if not said; 0 for none.")]
 Schedule = Annotated[
@@ -47,5 +49,5 @@ def given(*, milestones: str | None = None, **values: Any) -> dict[str, Any]:
         return found
     parts = [part.strip() for part in milestones.split(",")]
     if not all(part.isdecimal() for part in parts):
-        raise ValueError(f"`--milestones` must be epochs separated by commas, such as 40,80. Got {milestones!r}.")
+        raise InputError("", "--milestones", "epochs separated by commas, such as 40,80", repr(milestones))
     return {**found, "milestones": [int(part) for part in parts]}

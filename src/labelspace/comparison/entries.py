@@ -16,7 +16,6 @@ from labelspace.space import LabelSpace
 Role = Literal["reference", "method", "control"]
 DEFAULT = ("onehot", "uniform", "semantic", "mixed", "lls", "lwal", "labelemb", "ols")
 REFERENCE_METHOD = "onehot"
-SHOWN = {REFERENCE_METHOD: "one-hot", "lls": "LLS", "lwal": "adaptive", "labelemb": "embedding", "ols": "OLS"}
 NULL_SEED = 0  # of shuffled and random spaces
 
 
@@ -75,7 +74,7 @@ class Named(NamedTuple):
     @property
     def label(self) -> str:
         """How it is shown."""
-        return SHOWN.get(self.method, self.method) if self.name == self.method else self.name
+        return criterion_class(self.method).display or self.method if self.name == self.method else self.name
 
 
 def check_methods(names: Sequence[str] | str) -> tuple[str, ...]:
@@ -132,7 +131,7 @@ def make_entries(
     """
     found: list[Entry] = []
     for each in map(Named.read, methods):
-        own = (data_space or space) if each.method == "mixed" else space
+        own = (data_space or space) if criterion_class(each.method).space_from_data else space
         chosen = options.get(each.name, {})
         # methods that can do without one look at a space to know the nearest classes, or not at all beside a matrix
         used = criterion_class(each.method).looks_at_space(chosen)

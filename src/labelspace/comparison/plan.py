@@ -122,9 +122,8 @@ def make_plan(**values: Any) -> Plan:
 def _config(values: dict[str, Any]) -> Config:
     try:
         return make_config(**{**USUAL, **values})
-    except (ValueError, TypeError) as error:
-        # the same sentence; but it was compare that was called
-        raise type(error)(str(error).replace("` of train must", "` of compare must", 1)) from error
+    except _checks.InputError as error:
+        raise error.about(owner="compare") from error  # which was called, not train
 
 
 def _options(name: str, given: Any) -> Any:

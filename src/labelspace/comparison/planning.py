@@ -15,6 +15,7 @@ from labelspace.comparison.knowledge import Knowledge, discriminants, gather
 from labelspace.comparison.outcome import Judge
 from labelspace.comparison.plan import TRIALS, Plan, make_plan
 from labelspace.comparison.training import Report
+from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
 from labelspace.engine.build import Job, Outline, make_learner, prepare, training_labels
 from labelspace.engine.run import own_threads_and_draws
@@ -98,8 +99,8 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
     # what the data say of classes comes from the labels that are trained on: clean ones would leak through it
     labels = training_labels(job)
     knowledge = gather(question.space, question.cost, job.dataset, labels)
-    mixed = any(Named.read(each).method == "mixed" for each in draft.methods)
-    suggested = discriminants(job.dataset, labels) if mixed else None
+    wanted = any(criterion_class(Named.read(each).method).space_from_data for each in draft.methods)
+    suggested = discriminants(job.dataset, labels) if wanted else None
     entries = make_entries(draft.methods, knowledge.space, suggested, draft.strengths, draft.method_options)
     if len(entries) == 1:
         remedy = "Methods that need a label space were left out: give one with --space, or choose others."

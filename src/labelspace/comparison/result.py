@@ -6,6 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from labelspace import _checks
 from labelspace.comparison.examples import costly_pictures
 from labelspace.comparison.verdict import Verdict
 from labelspace.engine.run import Run
@@ -53,7 +54,7 @@ class Comparison:
     def best(self) -> Run:
         """The run to take home: of the method, and of its seeds, of least validation cost."""
         if self.folder is None:
-            raise ValueError("Scores alone have no run to take home: nothing was trained here.")
+            raise _checks.fail("Comparison", "best", "asked of a trained comparison", "one of scores alone")
         return Run.load(self.folder / "best")
 
     @property
@@ -101,6 +102,6 @@ class Comparison:
             allow_damaged: read also what is not what was written, and warn.
         """
         if self.folder is None:
-            raise ValueError("Scores alone have no report: nothing was trained here.")
+            raise _checks.fail("Comparison", "save_html", "asked of a trained comparison", "one of scores alone")
         pictures = costly_pictures(self.folder, self.content, examples, allow_damaged) if examples else []
         return write_html(self.folder, path, pictures, allow_damaged=allow_damaged)

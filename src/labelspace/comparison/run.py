@@ -2,7 +2,7 @@
 
 import platform
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,11 @@ from labelspace.comparison.summary import costliest, summary, title_of
 from labelspace.comparison.training import Report, Trained, Trainer
 from labelspace.comparison.verdict import judge_rows
 from labelspace.comparison.winner import choose, take_best_home
+from labelspace.criteria.registry import method_name
 from labelspace.engine.executors import Executor, Processes
 from labelspace.engine.given import OF_DATA, as_dataset, data_options
 from labelspace.engine.run import own_threads_and_draws
+from labelspace.models.registry import model_name
 from labelspace.report import stored
 from labelspace.space import LabelSpace
 
@@ -33,7 +35,7 @@ from labelspace.space import LabelSpace
 def compare(
     data: Any = None,
     *,
-    methods: Sequence[str] | str | None = None,
+    methods: Sequence[Any] | Mapping[str, Any] | str | None = None,
     space: str | Path | LabelSpace | None = None,
     cost: Any = None,
     model: str | None = None,
@@ -55,12 +57,12 @@ def compare(
 
     Args:
         data: a dataset's name, a folder or file, a Dataset, or a pair ``(x, y)``; digits if left out.
-        methods: registry names; one-hot is always among them, and eight are compared if left out. ``"NAME=METHOD"`` is
-            another form of a method, with options of its own.
+        methods: names, ``Criterion`` classes or factories of criteria, or a dict of them; one-hot is always among them,
+            and eight are compared if left out. ``"NAME=METHOD"`` is another form of a method, with options of its own.
         space: what is known about the classes, as ``labelspace.sources.named`` takes it; without it an order of
             numbers or WordNet, where that is possible.
         cost: what mistakes cost, as ``labelspace.sources.prices`` takes it; without it what the space implies.
-        model: a model's name; ``"auto"`` if left out.
+        model: a name, a torch module, or a function ``(input_shape, output_dim) -> module``; ``"auto"`` if left out.
         seeds: how many (six if left out; fewer are only indicative), or a list of which; strengths are tuned on the
             first.
         budget: a span of time, two minutes if left out: it sets epochs and the number of trials, unless ``epochs`` is
@@ -98,10 +100,10 @@ def compare(
     question = Question(
         data=str(source) if dataset is None else IN_MEMORY,
         dataset=dataset,
-        methods=check_methods(DEFAULT if methods is None else methods),
+        methods=check_methods(DEFAULT if methods is None else _named_methods(methods)),
         space=space,
         cost=cost,
-        model="auto" if model is None else model,
+        model="auto" if model is None else model_name(model),
         seeds=6 if seeds is None else seeds,
         budget="2m" if budget is None else budget,
         options=options,
@@ -124,6 +126,13 @@ def _answered(setting: Setting, executor: Executor, report: Report | None, comma
             report("analysis", {})
         repeated = f"labelspace compare --plan {shlex.quote(str(setting.folder / 'plan.toml'))}"
         return _finish(setting, trained, setting.problems + trainer.problems, command or repeated)
+
+
+def _named_methods(methods: Any) -> Any:
+    """Return methods by their names; they may be classes and factories, and a dict gives them names of its own."""
+    if isinstance(methods, Mapping):
+        return [f"{name}={method_name(method)}" for name, method in methods.items()]
+    return methods if isinstance(methods, str) else [method_name(method) for method in methods]
 
 
 def _check_alone(plan: Plan, data: Any, others: Sequence[str]) -> None:

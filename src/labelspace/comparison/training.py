@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from labelspace._checks import WorkError
 from labelspace.comparison.entries import Entry
 from labelspace.comparison.outcome import Judge, Outcome, Scores
 from labelspace.comparison.plan import Plan
@@ -16,7 +17,6 @@ from labelspace.engine.run import Run
 from labelspace.engine.sweep import Failure, SweepError, outcomes
 
 Report = Callable[[str, dict[str, Any]], None]
-INVERTIBLE = ("uniform", "semantic", "mixed", "infogain")  # their targets are fixed: (1−σ)·I + σ·A
 
 
 class Trial(NamedTuple):
@@ -95,7 +95,7 @@ class Trainer:
     def _check_enough(self, roles: set[str]) -> None:
         if not {"reference", "method"} <= roles:
             reason = " ".join([*_problems(self.failures), *self.problems][:1])
-            raise RuntimeError(f"Too many runs failed to compare anything; the finished ones are kept. {reason}")
+            raise WorkError(f"Too many runs failed to compare anything; the finished ones are kept. {reason}")
 
     def _trials(self, entries: Sequence[Entry]) -> dict[str, list[Trial]]:
         """Return what was tried for every row; the runs themselves are let go, only their numbers are needed."""
@@ -162,7 +162,8 @@ class Trainer:
 
     def _outcome(self, entry: Entry, options: dict[str, Any], runs: Sequence[Run]) -> Outcome:
         targets = None
-        fixed = entry.option == "smoothing" and entry.method in INVERTIBLE and not _learned(runs[0])
+        invertible = criterion_class(entry.method).invertible
+        fixed = entry.option == "smoothing" and invertible and not _learned(runs[0])
         if self.judge.inverted and fixed:
             targets = runs[0].space.relations().targets(options["smoothing"])
         return Outcome([scores_of(run) for run in runs], self.judge, targets)

@@ -10,13 +10,14 @@ from torch import Tensor
 
 from labelspace import metrics
 from labelspace.comparison.rows import Row, change_of
+from labelspace.criteria import criterion_class, methods
 from labelspace.metrics import Interval
 from labelspace.report.words import THIN, decimals_for, fixed, interval, percent
 
 Kind = Literal["cheaper", "dearer", "no difference", "undecided"]
 Cause = Literal["structure", "smoothing", "unclear"]
 MOST = 0.75  # of the winner's gain: what smoothing that knows nothing must reach to be called the cause
-SMOOTHING = {"uniform": "Smoothing", "lls": "Learned smoothing", "ols": "Learned smoothing"}
+CREDITED = {"blindly": "Smoothing", "learning": "Learned smoothing"}
 USUAL = 0.95  # the level of intervals that need not be named
 POWER = 0.8  # a change that "could have been seen" is seen so often
 
@@ -199,16 +200,16 @@ def _costs(*values: float) -> list[str]:
 def _cause(rows: Sequence[Row], winner: Row, word: str, groups: Tensor | None) -> tuple[Cause | None, str]:
     """Return what made the winner cheaper: compare it with smoothing that knows nothing of the classes."""
     controls = [row for row in rows if row.of == winner.label]
-    blind = controls + [row for row in rows if row.method == "uniform" and row is not winner]
+    blind = controls + [row for row in rows if _smooths(row) == "blindly" and row is not winner]
     equals = [row for row in blind if not _below(_against(winner, row, groups))]
     best = min(equals, key=lambda row: row.headline["cost"], default=None)
     if best is not None and _as_good(best, rows[0], winner):
         how = "better" if _below(_against(best, winner, groups)) else "about as well"
         known = f", not the {word}" if controls else _structure(rows, word, groups)
         return "smoothing", f"{_named(best)} {'does' if best.control else 'do'} {how}: smoothing did it{known}."
-    if winner.method in SMOOTHING and not winner.structured:
+    if _smooths(winner) and not winner.structured:
         # they know nothing of the classes to begin with: whatever they gained, the space did not give it to them
-        return "smoothing", f"{SMOOTHING[winner.method]} did it{_structure(rows, word, groups)}."
+        return "smoothing", f"{CREDITED[_smooths(winner)]} did it{_structure(rows, word, groups)}."
     if best is not None:
         return "unclear", f"{_named(best)} cannot be told apart from it by these seeds: what did it is unclear."
     if controls:
@@ -217,6 +218,10 @@ def _cause(rows: Sequence[Row], winner: Row, word: str, groups: Tensor | None) -
     if winner.structured:
         return "unclear", f"No controls ran for {winner.label} labels: what did it is unclear."
     return None, ""
+
+
+def _smooths(row: Row) -> str:
+    return "" if row.method not in methods() else criterion_class(row.method).smooths
 
 
 def _named(row: Row) -> str:

@@ -4,7 +4,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, ClassVar, Literal, NamedTuple, final
+from typing import Any, ClassVar, Literal, NamedTuple, TypedDict, final
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +17,7 @@ from labelspace.space import LabelSpace
 
 Labels = int | Sequence[str] | LabelSpace
 Reduction = Literal["mean", "sum", "none"]
+VARIABLE = inspect.Parameter.VAR_KEYWORD
 
 
 class Term(NamedTuple):
@@ -49,6 +50,17 @@ class Example(NamedTuple):
     output: Tensor
     y: Tensor
     extras: dict[str, Tensor]
+
+
+class Common(TypedDict, total=False):
+    """What every criterion takes beside its own options; ``Criterion`` says what they are and their defaults."""
+
+    weight: Tensor | Sequence[float] | None
+    ignore_index: int
+    reduction: Reduction
+    class_dim: int
+    preset: str | None
+    global_mean: bool
 
 
 class Criterion(nn.Module, ABC):
@@ -84,6 +96,13 @@ class Criterion(nn.Module, ABC):
     label_parameters: ClassVar[tuple[str, ...]] = ()
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"paper": {}}
     engine_options: ClassVar[Mapping[str, Any]] = {}  # what the training engine sets unless told otherwise
+    engine_supplies: ClassVar[tuple[str, ...]] = ()  # what only it knows: "samples", "epochs", "in_features"
+    requires_space: ClassVar[bool] = False  # whether ``labels`` must be a LabelSpace; see also ``looks_at_space``
+    space_options: ClassVar[tuple[str, ...]] = ()  # other options that are label spaces
+    space_from_data: ClassVar[bool] = False  # whether a comparison gives it the space of the data's discriminants
+    invertible: ClassVar[bool] = False  # whether targets are (1−σ)·I + σ·A with a fixed A, so that p tells of p(y|x)
+    smooths: ClassVar[Literal["", "blindly", "learning"]] = ""  # how a method spreads mass that was given no space
+    display: ClassVar[str] = ""  # what tables call it, where that is not its name
     end_epoch_options: ClassVar[tuple[str, ...]] = ()  # with these, ``end_epoch()`` changes the loss
     tuned: ClassVar[Tuned | None] = None  # what a comparison tunes; None: there is nothing to tune
     full_pass: bool = False  # whether ``fit_labels`` wants all training outputs before it predicts
@@ -95,12 +114,12 @@ class Criterion(nn.Module, ABC):
         self,
         labels: Labels,
         *,
-        weight: Tensor | Sequence[float] | None,
-        ignore_index: int,
-        reduction: Reduction,
-        class_dim: int,
-        preset: str | None,
-        global_mean: bool,
+        weight: Tensor | Sequence[float] | None = None,
+        ignore_index: int = -100,
+        reduction: Reduction = "mean",
+        class_dim: int = 1,
+        preset: str | None = None,
+        global_mean: bool = True,
         width: int | None = None,
         commit_every: int | None = None,
         sums: Mapping[str, tuple[int, ...]] | None = None,
@@ -128,6 +147,16 @@ class Criterion(nn.Module, ABC):
         )
         if commit_every is not None and commit_every > 1:
             self.register_buffer("steps_observed", torch.zeros((), dtype=torch.int64))
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Write the common options into the signature, where people and ``make_criterion`` look for names."""
+        super().__init_subclass__(**keywords)
+        own = inspect.signature(cls.__init__).parameters
+        common = inspect.signature(Criterion.__init__).parameters
+        listed = [parameter for name, parameter in own.items() if name != "self" and parameter.kind is not VARIABLE]
+        if len(listed) < len(own) - 1:
+            listed += [common[name] for name in Common.__annotations__]
+        cls.__signature__ = inspect.Signature(listed)  # type: ignore[attr-defined]
 
     # ------------------------------------------------------------------ what a method writes
 
@@ -265,8 +294,8 @@ class Criterion(nn.Module, ABC):
 
     @classmethod
     def looks_at_space(cls, options: Mapping[str, Any]) -> bool:
-        """Return whether a method with these options needs a LabelSpace; one that always does says so in its type."""
-        return inspect.signature(cls).parameters["labels"].annotation is LabelSpace
+        """Return whether a method with these options needs a LabelSpace."""
+        return cls.requires_space
 
     def over_batch(self, tensor: Tensor) -> Tensor:
         """Return the sum of a batch statistic over all ranks, with gradient. For methods of scope ``"batch"``."""

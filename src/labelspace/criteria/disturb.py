@@ -1,14 +1,14 @@
 """DisturbLabel: now and then a sample is trained with a label drawn at random."""
 
-from collections.abc import Mapping, Sequence
-from typing import TypeVar, final
+from collections.abc import Mapping
+from typing import TypeVar, Unpack, final
 
 import torch
 from torch import Tensor
 
 from labelspace import _checks
 from labelspace.criteria import targets
-from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
+from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
 from labelspace.sources.uniform import even
 from labelspace.space import LabelSpace
 
@@ -65,22 +65,12 @@ class DisturbLabel(Criterion):
         *,
         rate: float = 0.1,
         seed: int = 0,
-        weight: Tensor | Sequence[float] | None = None,
-        ignore_index: int = -100,
-        reduction: Reduction = "mean",
-        class_dim: int = 1,
-        preset: str | None = None,
-        global_mean: bool = True,
+        **common: Unpack[Common],
     ) -> None:
         """Start at the beginning of the stream."""
         super().__init__(
             labels,
-            weight=weight,
-            ignore_index=ignore_index,
-            reduction=reduction,
-            class_dim=class_dim,
-            preset=preset,
-            global_mean=global_mean,
+            **common,
             commit_every=1,
             sums={"samples": ()},
         )

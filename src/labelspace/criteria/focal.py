@@ -1,13 +1,12 @@
 """Focal loss: samples that the model already gets right count less."""
 
-from collections.abc import Sequence
-from typing import final
+from typing import Unpack, final
 
 import torch
 from torch import Tensor
 
 from labelspace.criteria import targets
-from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
+from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
 from labelspace.sources.uniform import even
 from labelspace.space import LabelSpace
 
@@ -52,23 +51,10 @@ class Focal(Criterion):
         labels: Labels,
         *,
         gamma: float | str = 3.0,
-        weight: Tensor | Sequence[float] | None = None,
-        ignore_index: int = -100,
-        reduction: Reduction = "mean",
-        class_dim: int = 1,
-        preset: str | None = None,
-        global_mean: bool = True,
+        **common: Unpack[Common],
     ) -> None:
         """Check and keep γ or the name of its schedule."""
-        super().__init__(
-            labels,
-            weight=weight,
-            ignore_index=ignore_index,
-            reduction=reduction,
-            class_dim=class_dim,
-            preset=preset,
-            global_mean=global_mean,
-        )
+        super().__init__(labels, **common)
         if isinstance(gamma, str):
             self.gamma = str(self.choose("gamma", gamma, self.tuned.words))
         else:

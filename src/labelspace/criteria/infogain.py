@@ -1,14 +1,14 @@
 """Infogain loss: any matrix that says how much each class counts for each label."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, final
+from typing import Any, Unpack, final
 
 import torch
 from torch import Tensor
 
 from labelspace import _checks
 from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Criterion, Example, Reduction, Term, Tuned
+from labelspace.criteria.base import Common, Criterion, Example, Term, Tuned
 from labelspace.criteria.mixing_penalties import off_diagonal
 from labelspace.space import LabelSpace
 
@@ -50,6 +50,7 @@ class Infogain(Criterion):
     """
 
     name = "infogain"
+    invertible = True
     tuned = Tuned("smoothing", "σ", (0.1, 0.2, 0.3, 0.5, 0.7), idle_with=("matrix",))
     scope = "sample"
     class_axes = {"output": (1,), "relations": (0, 1), "matrix": (0, 1)}
@@ -63,23 +64,10 @@ class Infogain(Criterion):
         *,
         matrix: Tensor | Sequence[Sequence[float]] | None = None,
         smoothing: float = 0.1,
-        weight: Tensor | Sequence[float] | None = None,
-        ignore_index: int = -100,
-        reduction: Reduction = "mean",
-        class_dim: int = 1,
-        preset: str | None = None,
-        global_mean: bool = True,
+        **common: Unpack[Common],
     ) -> None:
         """Keep the matrix, or the relations that it is made of."""
-        super().__init__(
-            self.needs_space(labels) if matrix is None else labels,
-            weight=weight,
-            ignore_index=ignore_index,
-            reduction=reduction,
-            class_dim=class_dim,
-            preset=preset,
-            global_mean=global_mean,
-        )
+        super().__init__(self.needs_space(labels) if matrix is None else labels, **common)
         self.option("smoothing", smoothing, low=0, high=1)
         relations = labels.relations() if matrix is None else None
         self.source = {"builder": "infogain"} if relations is None else relations.source

@@ -1,14 +1,13 @@
 """Knowledge distillation: another model's outputs as soft labels."""
 
-from collections.abc import Sequence
-from typing import final
+from typing import Unpack, final
 
 import torch
 from torch import Tensor
 
 from labelspace import _checks
 from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term
+from labelspace.criteria.base import Common, Criterion, Example, Labels, Term
 from labelspace.sources.uniform import even
 from labelspace.space import LabelSpace
 
@@ -60,23 +59,10 @@ class Distillation(Criterion):
         temperature: float = 1.0,
         hard: float = 0.0,
         scale: bool = True,
-        weight: Tensor | Sequence[float] | None = None,
-        ignore_index: int = -100,
-        reduction: Reduction = "mean",
-        class_dim: int = 1,
-        preset: str | None = None,
-        global_mean: bool = True,
+        **common: Unpack[Common],
     ) -> None:
         """Check and keep the options."""
-        super().__init__(
-            labels,
-            weight=weight,
-            ignore_index=ignore_index,
-            reduction=reduction,
-            class_dim=class_dim,
-            preset=preset,
-            global_mean=global_mean,
-        )
+        super().__init__(labels, **common)
         self.scale = bool(scale)
         self.option("temperature", temperature, low=0, open_low=True)
         self.option("hard", hard, low=0, high=1)

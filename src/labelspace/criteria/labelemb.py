@@ -1,7 +1,6 @@
 """Label embedding network: a second head learns which classes look alike."""
 
-from collections.abc import Sequence
-from typing import Literal, final
+from typing import Literal, Unpack, final
 
 import torch
 from torch import Tensor, nn
@@ -9,7 +8,7 @@ from torch import Tensor, nn
 from labelspace import _checks
 from labelspace.compressed import LowRank, fits
 from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
+from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
 from labelspace.space import LabelSpace
 
 
@@ -53,6 +52,9 @@ class LabelEmbedding(Criterion):
     """
 
     name = "labelemb"
+    display = "embedding"
+    engine_supplies = ("in_features",)
+    space_options = ("pretrained",)
     tuned = Tuned("temperature", "τ", (1.0, 1.5, 2.0, 3.0, 5.0), idle_with=("pretrained",))
     scope = "sample"
     needs: tuple[str, ...] = ("features",)
@@ -92,25 +94,12 @@ class LabelEmbedding(Criterion):
         hinge_total: bool | None = None,
         stop_targets: bool | None = None,
         pretrained: LabelSpace | None = None,
-        weight: Tensor | Sequence[float] | None = None,
-        ignore_index: int = -100,
-        reduction: Reduction = "mean",
-        class_dim: int = 1,
-        preset: str | None = None,
-        global_mean: bool = True,
+        **common: Unpack[Common],
     ) -> None:
         """Make the second head and the embedding, or take a fixed one."""
-        super().__init__(
-            labels,
-            weight=weight,
-            ignore_index=ignore_index,
-            reduction=reduction,
-            class_dim=class_dim,
-            preset=preset,
-            global_mean=global_mean,
-        )
+        super().__init__(labels, **common)
         given = {"beta": beta, "hinge_total": hinge_total, "stop_targets": stop_targets}
-        chosen = self.resolved(preset, {"beta": None, "hinge_total": False, "stop_targets": True}, given)
+        chosen = self.resolved(common.get("preset"), {"beta": None, "hinge_total": False, "stop_targets": True}, given)
         self.in_features, self.rank, self.relu = in_features, rank, True
         self.init_scale = _checks.number(type(self).__name__, "init_scale", init_scale)
         if rank is not None and self.init_scale != 1:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, final
+from typing import Any, Unpack, final
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from labelspace import _checks
 from labelspace.compressed import LowRank, TopRows, chunks, fits
 from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
+from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
 from labelspace.space import LabelSpace
 
 TERMS = ("-H(t)", "H(t,p)", "-H(p)", "H(p,t)")
@@ -58,6 +58,8 @@ class LearnableSmoothing(Criterion):
     """
 
     name = "lls"
+    display = "LLS"
+    smooths = "learning"
     tuned = Tuned("smoothing", "σ", (0.05, 0.1, 0.2, 0.3, 0.5))
     scope = "sample"
     class_axes = {
@@ -90,25 +92,12 @@ class LearnableSmoothing(Criterion):
         rank: int | None = None,
         top: int | None = None,
         prune_after: int | None = None,
-        weight: Tensor | Sequence[float] | None = None,
-        ignore_index: int = -100,
-        reduction: Reduction = "mean",
-        class_dim: int = 1,
-        preset: str | None = None,
-        global_mean: bool = True,
+        **common: Unpack[Common],
     ) -> None:
         """Start Q at zero: every class spreads its mass evenly."""
-        super().__init__(
-            labels,
-            weight=weight,
-            ignore_index=ignore_index,
-            reduction=reduction,
-            class_dim=class_dim,
-            preset=preset,
-            global_mean=global_mean,
-        )
+        super().__init__(labels, **common)
         given = {"halve": halve, "decay_labels": decay_labels}
-        chosen = self.resolved(preset, {"halve": True, "decay_labels": False}, given)
+        chosen = self.resolved(common.get("preset"), {"halve": True, "decay_labels": False}, given)
         self.halve, self.decay_labels = bool(chosen["halve"]), bool(chosen["decay_labels"])
         self.loss_terms = tuple(self.choose("terms", term, TERMS) for term in terms)
         if not self.loss_terms:

@@ -1,15 +1,15 @@
 """Learning with adaptive labels: a class's label is the mean output of its samples."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, final
+from collections.abc import Iterable, Mapping
+from typing import Literal, Unpack, final
 
 import torch
 from torch import Tensor
 
 from labelspace import _checks, _distributed
 from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
+from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
 from labelspace.space import LabelSpace
 
 
@@ -60,6 +60,7 @@ class AdaptiveLabels(Criterion):
     """
 
     name = "lwal"
+    display = "adaptive"
     tuned = Tuned("repel", "λ", (0.0, 1.0, 3.0, 10.0, 30.0))
     scope = "batch"
     class_axes = {
@@ -100,31 +101,21 @@ class AdaptiveLabels(Criterion):
         memory: bool = False,
         decay: float = 0.9,
         test_labels: Literal["running", "last", "full"] | None = None,
-        weight: Tensor | Sequence[float] | None = None,
-        ignore_index: int = -100,
-        reduction: Reduction = "mean",
-        class_dim: int = 1,
-        preset: str | None = None,
-        global_mean: bool = True,
+        **common: Unpack[Common],
     ) -> None:
         """Start labels at the identity, padded with zeros."""
         count, owner = self.count_classes(labels), type(self).__name__
         width = count if dim is None else _checks.whole(owner, "dim", dim, low=1)
         super().__init__(
             labels,
-            weight=weight,
-            ignore_index=ignore_index,
-            reduction=reduction,
-            class_dim=class_dim,
-            preset=preset,
-            global_mean=global_mean,
+            **common,
             width=width,
             commit_every=1,
             sums={"sums": (count, width), "counts": (count,)},
         )
         given = {"grad": grad, "order": order, "repel_mean": repel_mean, "restart": restart, "test_labels": test_labels}
         defaults = {"grad": "through", "order": "update first", "repel_mean": True, "restart": False}
-        chosen = self.resolved(preset, {**defaults, "test_labels": "running"}, given)
+        chosen = self.resolved(common.get("preset"), {**defaults, "test_labels": "running"}, given)
         self.dim = width
         self.every = _checks.whole(owner, "every", every, low=1)
         self.warmup = _checks.whole(owner, "warmup", warmup)

@@ -1,14 +1,14 @@
 """Learning with retrospection: a model's own outputs of an earlier epoch as soft labels, sample by sample."""
 
-from collections.abc import Mapping, Sequence
-from typing import final
+from collections.abc import Mapping
+from typing import Unpack, final
 
 import torch
 from torch import Tensor
 
 from labelspace import _checks
 from labelspace.criteria import divergences, layout, targets
-from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
+from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
 from labelspace.space import LabelSpace, kept_mass
 
 
@@ -57,6 +57,7 @@ class Retrospection(Criterion):
     """
 
     name = "lwr"
+    engine_supplies = ("samples", "epochs")
     tuned = Tuned("temperature", "τ", (1.0, 2.0, 3.0, 5.0, 10.0))
     scope = "sample"
     class_axes = {"output": (1,), "statistics.outputs": (1,), "statistics.old_outputs": (1,)}
@@ -79,12 +80,7 @@ class Retrospection(Criterion):
         hard: float = 0.1,
         top: int | None = None,
         first_epoch: int | None = None,
-        weight: Tensor | Sequence[float] | None = None,
-        ignore_index: int = -100,
-        reduction: Reduction = "mean",
-        class_dim: int = 1,
-        preset: str | None = None,
-        global_mean: bool = True,
+        **common: Unpack[Common],
     ) -> None:
         """Allocate the memory and the table in which the current epoch is written down."""
         owner, count = type(self).__name__, self.count_classes(labels)
@@ -96,12 +92,7 @@ class Retrospection(Criterion):
             tables["classes"] = ((rows, top), torch.int32)
         super().__init__(
             labels,
-            weight=weight,
-            ignore_index=ignore_index,
-            reduction=reduction,
-            class_dim=class_dim,
-            preset=preset,
-            global_mean=global_mean,
+            **common,
             tables=tables,
             memory={"remembered": ((rows,), torch.bool), **{f"old_{name}": form for name, form in tables.items()}},
         )
@@ -109,7 +100,7 @@ class Retrospection(Criterion):
         self.epochs = _checks.whole(owner, "epochs", epochs, low=1)
         self.every = _checks.whole(owner, "every", every, low=1)
         self.top = top
-        chosen = self.resolved(preset, {"first_epoch": 0}, {"first_epoch": first_epoch})
+        chosen = self.resolved(common.get("preset"), {"first_epoch": 0}, {"first_epoch": first_epoch})
         self.first_epoch = self.choose("first_epoch", chosen["first_epoch"], [0, 1])
         self.option("temperature", temperature, low=0, open_low=True)
         self.option("hard", hard, low=0, high=1)

@@ -1,13 +1,12 @@
 """Confidence penalty: cross-entropy that rewards an uncertain output."""
 
-from collections.abc import Sequence
-from typing import final
+from typing import Unpack, final
 
 import torch
 from torch import Tensor
 
 from labelspace.criteria import targets
-from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
+from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
 from labelspace.sources.uniform import even
 from labelspace.space import LabelSpace
 
@@ -48,23 +47,10 @@ class ConfidencePenalty(Criterion):
         labels: Labels,
         *,
         strength: float = 0.1,
-        weight: Tensor | Sequence[float] | None = None,
-        ignore_index: int = -100,
-        reduction: Reduction = "mean",
-        class_dim: int = 1,
-        preset: str | None = None,
-        global_mean: bool = True,
+        **common: Unpack[Common],
     ) -> None:
         """Check and keep the strength."""
-        super().__init__(
-            labels,
-            weight=weight,
-            ignore_index=ignore_index,
-            reduction=reduction,
-            class_dim=class_dim,
-            preset=preset,
-            global_mean=global_mean,
-        )
+        super().__init__(labels, **common)
         self.option("strength", strength, low=0)
 
     def terms(self, output: Tensor, y: Tensor) -> list[Term]:

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, Literal, final
+from typing import Any, Literal, Unpack, final
 
 import torch
 from torch import Tensor, nn
 
 from labelspace import _checks
 from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Criterion, Example, Reduction, Term, Tuned
+from labelspace.criteria.base import Common, Criterion, Example, Term, Tuned
 from labelspace.criteria.mixing_penalties import Weights, class_penalty, entry_box, entry_penalty, off_diagonal
 from labelspace.space import LabelSpace
 
@@ -62,6 +62,9 @@ class MixedCrossEntropy(Criterion):
     """
 
     name = "mixed"
+    requires_space = True
+    space_from_data = True
+    invertible = True
     tuned = Tuned("smoothing", "ε", (0.05, 0.1, 0.2, 0.3, 0.5))
     scope = "sample"
     class_axes = {
@@ -100,26 +103,13 @@ class MixedCrossEntropy(Criterion):
         low_penalty: float | None = None,
         margin_penalty: float = 1.0,
         exponent: float = 2.0,
-        weight: Tensor | Sequence[float] | None = None,
-        ignore_index: int = -100,
-        reduction: Reduction = "mean",
-        class_dim: int = 1,
-        preset: str | None = None,
-        global_mean: bool = True,
+        **common: Unpack[Common],
     ) -> None:
         """Start every mixture at the prior with the given ε."""
         space = self.needs_space(labels)
-        super().__init__(
-            space,
-            weight=weight,
-            ignore_index=ignore_index,
-            reduction=reduction,
-            class_dim=class_dim,
-            preset=preset,
-            global_mean=global_mean,
-        )
+        super().__init__(space, **common)
         self.learn = self.choose("learn", learn, [None, "class", "entry"])
-        self.bounded = bool(self.resolved(preset, {"bounded": True}, {"bounded": bounded})["bounded"])
+        self.bounded = bool(self.resolved(common.get("preset"), {"bounded": True}, {"bounded": bounded})["bounded"])
         self.objective = self._chosen_objective(objective)
         self.option("smoothing", smoothing, low=0, high=0.5)
         self.option("pull", pull, low=0)

@@ -1,13 +1,13 @@
 """Online label smoothing: soft labels from the model's own correct predictions of the last epoch."""
 
-from collections.abc import Mapping, Sequence
-from typing import final
+from collections.abc import Mapping
+from typing import Unpack, final
 
 import torch
 from torch import Tensor
 
 from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
+from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
 from labelspace.space import LabelSpace, kept_mass
 
 
@@ -46,6 +46,8 @@ class OnlineSmoothing(Criterion):
     """
 
     name = "ols"
+    display = "OLS"
+    smooths = "learning"
     tuned = Tuned("smoothing", "σ", (0.1, 0.3, 0.5, 0.7, 0.9))
     scope = "sample"
     class_axes = {"output": (1,), "label_matrix": (0, 1), "statistics.mass": (0, 1), "statistics.count": (0,)}
@@ -67,28 +69,18 @@ class OnlineSmoothing(Criterion):
         both: bool | None = None,
         freeze: float | None = None,
         commit_every: int | None = None,
-        weight: Tensor | Sequence[float] | None = None,
-        ignore_index: int = -100,
-        reduction: Reduction = "mean",
-        class_dim: int = 1,
-        preset: str | None = None,
-        global_mean: bool = True,
+        **common: Unpack[Common],
     ) -> None:
         """Start the label matrix and its statistics."""
         count = self.count_classes(labels)
         super().__init__(
             labels,
-            weight=weight,
-            ignore_index=ignore_index,
-            reduction=reduction,
-            class_dim=class_dim,
-            preset=preset,
-            global_mean=global_mean,
+            **common,
             commit_every=commit_every,
             sums={"mass": (count, count), "count": (count,), "seen": ()},
         )
         given = {"start": start, "both": both, "freeze": freeze}
-        chosen = self.resolved(preset, {"start": "zero", "both": False, "freeze": 2.0}, given)
+        chosen = self.resolved(common.get("preset"), {"start": "zero", "both": False, "freeze": 2.0}, given)
         self.start = self.choose("start", chosen["start"], ["zero", "uniform"])
         self.both = bool(chosen["both"])
         self.option("smoothing", smoothing, low=0, high=1)

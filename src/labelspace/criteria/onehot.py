@@ -1,13 +1,12 @@
 """One-hot labels: plain cross-entropy, the baseline of everything."""
 
-from collections.abc import Sequence
-from typing import final
+from typing import Unpack, final
 
 import torch
 from torch import Tensor
 
 from labelspace.criteria import targets
-from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term
+from labelspace.criteria.base import Common, Criterion, Example, Labels, Term
 from labelspace.sources.uniform import even
 from labelspace.space import LabelSpace
 
@@ -31,30 +30,13 @@ class OneHot(Criterion):
     """
 
     name = "onehot"
+    display = "one-hot"
     scope = "sample"
     class_axes = {"output": (1,)}
 
-    def __init__(
-        self,
-        labels: Labels,
-        *,
-        weight: Tensor | Sequence[float] | None = None,
-        ignore_index: int = -100,
-        reduction: Reduction = "mean",
-        class_dim: int = 1,
-        preset: str | None = None,
-        global_mean: bool = True,
-    ) -> None:
+    def __init__(self, labels: Labels, **common: Unpack[Common]) -> None:
         """Keep the common options; there are no others."""
-        super().__init__(
-            labels,
-            weight=weight,
-            ignore_index=ignore_index,
-            reduction=reduction,
-            class_dim=class_dim,
-            preset=preset,
-            global_mean=global_mean,
-        )
+        super().__init__(labels, **common)
 
     def terms(self, output: Tensor, y: Tensor) -> list[Term]:
         """Return ``−log p_y``."""

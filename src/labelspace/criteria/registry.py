@@ -1,31 +1,77 @@
-"""Finds every method by its file: a class with a ``name`` in a module of this folder is registered."""
+"""Every method by its name: a class with a ``name`` in a module of this folder, and what people register."""
 
+import functools
 import importlib
 import inspect
 import pkgutil
+from collections.abc import Callable
 from functools import cache
-from typing import Any, get_args
+from typing import Any
 
 import labelspace.criteria as folder
 from labelspace import _checks
+from labelspace._plugins import Plugins
 from labelspace.criteria.base import Criterion, Labels
-from labelspace.space import LabelSpace
+
+Factory = Callable[..., Criterion]
 
 
 def methods() -> tuple[str, ...]:
-    """Return the registry names of all methods, in alphabetical order.
+    """Return the names of all methods, in alphabetical order: ours, registered ones, and those of installed packages.
 
     Example:
         >>> "lls" in methods()
         True
     """
-    return tuple(sorted(_classes()))
+    return tuple(sorted({*_classes(), *PLUGINS.names()}))
+
+
+def register_method(kind: type[Criterion]) -> type[Criterion]:
+    """Make a method of your own known by its ``name``, to commands of this process too; may be used as a decorator.
+
+    Packages do without: an entry point of the group ``labelspace.methods`` names the class.
+
+    Args:
+        kind: a subclass of ``Criterion`` with everything that it declares.
+
+    Example:
+        >>> class Mine(criterion_class("uniform").__mro__[1]):  # Criterion
+        ...     name = "mine"
+        >>> register_method(Mine)
+        Traceback (most recent call last):
+        labelspace._checks.InputTypeError: `kind` of register_method must be a finished class. Got Mine without \
+class_axes, scope, example, label_space, terms.
+    """
+    PLUGINS.add("register_method", _checked(kind).name, kind)
+    return kind
+
+
+def method_name(method: Any) -> str:
+    """Return the name of a method that may be given as a class or factory; those without a name get one.
+
+    Args:
+        method: a name; a subclass of ``Criterion``; or a factory that is called as ``factory(labels, **options)``, a
+            ``functools.partial`` of such a class or a function that says in its return type which one it makes.
+    """
+    if isinstance(method, str):
+        return method
+    kind = _kind(method)
+    if kind is method:
+        ours = _classes().get(kind.name)
+        return kind.name if ours is kind else PLUGINS.add("train", kind.name, kind)
+    return PLUGINS.give("train", method, kind.name)
 
 
 def criterion_class(name: str) -> type[Criterion]:
     """Return the class of a method."""
-    classes = _classes()
-    return classes[_checks.choice("make_criterion", "name", name, sorted(classes))]
+    ours = _classes()
+    if name in ours:
+        return ours[name]
+    found = PLUGINS.find(name) if isinstance(name, str) else None
+    if found is None:
+        _checks.choice("make_criterion", "name", name, methods())
+        raise AssertionError("a name of the list is found")
+    return _kind(found.content)
 
 
 def make_criterion(name: str, labels: Labels, **options: Any) -> Criterion:
@@ -40,26 +86,16 @@ def make_criterion(name: str, labels: Labels, **options: Any) -> Criterion:
         >>> make_criterion("uniform", 10, smoothing=0.2).output_dim
         10
     """
-    kind = criterion_class(name)
+    kind: Factory = criterion_class(name)
+    found = PLUGINS.find(name)
+    build = kind if found is None else found.content
     known = inspect.signature(kind).parameters
     for option in options:
         _checks.choice(f"make_criterion({name!r})", "option name", option, [key for key in known if key != "labels"])
-    return kind(labels, **options)
-
-
-def space_options(name: str) -> tuple[str, ...]:
-    """Return the options of a method that are label spaces, by the types it declares.
-
-    Example:
-        >>> space_options("labelemb"), space_options("onehot")
-        (('pretrained',), ())
-    """
-    parameters = inspect.signature(criterion_class(name)).parameters
-    return tuple(
-        option
-        for option, parameter in parameters.items()
-        if option != "labels" and LabelSpace in (parameter.annotation, *get_args(parameter.annotation))
-    )
+    made = build(labels, **options)
+    if not isinstance(made, Criterion):
+        raise _checks.fail_type("make_criterion", "name", "a factory of criteria", f"{name!r}, which makes {made!r}")
+    return made
 
 
 @cache  # looking through the folder takes longer than building most criteria
@@ -71,3 +107,31 @@ def _classes() -> dict[str, type[Criterion]]:
             if inspect.isclass(member) and issubclass(member, Criterion) and "name" in vars(member):
                 found[member.name] = member
     return found
+
+
+PLUGINS = Plugins("labelspace.methods", "method", lambda name: name in _classes())
+
+
+def _kind(method: Any) -> type[Criterion]:
+    """Return the class whose criteria a factory makes: it holds the facts about the method."""
+    if inspect.isclass(method) and issubclass(method, Criterion):
+        return _checked(method)
+    if isinstance(method, functools.partial):
+        return _kind(method.func)
+    made = inspect.signature(method).return_annotation if inspect.isfunction(method) else None
+    if inspect.isclass(made) and issubclass(made, Criterion) and made is not Criterion:
+        return _checked(made)
+    expected = "a name, a subclass of Criterion, or a factory of such criteria"
+    remedy = "Say in a function's return type which class it makes: def mine(labels, **options) -> MyCriterion."
+    raise _checks.fail_type("train", "method", expected, repr(method), remedy)
+
+
+def _checked(kind: Any) -> type[Criterion]:
+    if not inspect.isclass(kind) or not issubclass(kind, Criterion):
+        raise _checks.fail_type("register_method", "kind", "a subclass of labelspace.Criterion", repr(kind))
+    declared = [fact for fact in ("name", "class_axes", "scope") if not hasattr(kind, fact)]
+    absent = [*declared, *sorted(kind.__abstractmethods__)]
+    if absent:
+        got = f"{kind.__name__} without {', '.join(absent)}"
+        raise _checks.fail_type("register_method", "kind", "a finished class", got)
+    return kind

@@ -1,13 +1,12 @@
 """Semantic target smoothing: mass goes to the classes that are related."""
 
-from collections.abc import Sequence
-from typing import final
+from typing import Unpack, final
 
 import torch
 from torch import Tensor
 
 from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Criterion, Example, Reduction, Term, Tuned
+from labelspace.criteria.base import Common, Criterion, Example, Term, Tuned
 from labelspace.space import LabelSpace
 
 
@@ -37,6 +36,8 @@ class SemanticSmoothing(Criterion):
     """
 
     name = "semantic"
+    requires_space = True
+    invertible = True
     tuned = Tuned("smoothing", "σ", (0.1, 0.2, 0.3, 0.5, 0.7))
     scope = "sample"
     class_axes = {"output": (1,), "relations": (0, 1)}
@@ -48,24 +49,11 @@ class SemanticSmoothing(Criterion):
         labels: LabelSpace,
         *,
         smoothing: float = 0.1,
-        weight: Tensor | Sequence[float] | None = None,
-        ignore_index: int = -100,
-        reduction: Reduction = "mean",
-        class_dim: int = 1,
-        preset: str | None = None,
-        global_mean: bool = True,
+        **common: Unpack[Common],
     ) -> None:
         """Keep the relations as a buffer."""
         space = self.needs_space(labels)
-        super().__init__(
-            space,
-            weight=weight,
-            ignore_index=ignore_index,
-            reduction=reduction,
-            class_dim=class_dim,
-            preset=preset,
-            global_mean=global_mean,
-        )
+        super().__init__(space, **common)
         self.option("smoothing", smoothing, low=0, high=1)
         self.source, self.hops = space.relations().source, space.hops
         self.register_buffer("relations", space.relations().matrix.clone())

@@ -1,14 +1,14 @@
 """Static labels: regress to one fixed vector per class, predict the nearest."""
 
-from collections.abc import MutableMapping, Sequence
-from typing import Any, Literal, final
+from collections.abc import MutableMapping
+from typing import Any, Literal, Unpack, final
 
 import torch
 from torch import Tensor, nn
 
 from labelspace import _checks
 from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Criterion, Example, Reduction, Term
+from labelspace.criteria.base import Common, Criterion, Example, Term
 from labelspace.space import LabelSpace
 
 TYPICAL = 0.5  # root mean square of an entry under scale="auto"; BERT's vectors, length 15 in 768 dimensions, have 0.54
@@ -73,6 +73,7 @@ class StaticLabels(Criterion):
     """
 
     name = "static"
+    requires_space = True
     scope = "sample"
     piecewise = True
     class_axes = {"label_matrix": (0,)}
@@ -86,27 +87,17 @@ class StaticLabels(Criterion):
         *,
         loss: str | None = None,
         scale: float | Literal["auto"] | None = None,
-        weight: Tensor | Sequence[float] | None = None,
-        ignore_index: int = -100,
-        reduction: Reduction = "mean",
-        class_dim: int = 1,
-        preset: str | None = None,
-        global_mean: bool = True,
+        **common: Unpack[Common],
     ) -> None:
         """Keep the rows as a buffer."""
         space = self.needs_space(labels)
         space = space.relations() if space.kind == "cost" else space
         super().__init__(
             space,
-            weight=weight,
-            ignore_index=ignore_index,
-            reduction=reduction,
-            class_dim=class_dim,
-            preset=preset,
-            global_mean=global_mean,
+            **common,
             width=space.matrix.shape[1],
         )
-        chosen = self.resolved(preset, {"loss": "huber", "scale": "auto"}, {"loss": loss, "scale": scale})
+        chosen = self.resolved(common.get("preset"), {"loss": "huber", "scale": "auto"}, {"loss": loss, "scale": scale})
         self.loss = str(self.choose("loss", chosen["loss"], ["huber", "mse", "cosine"]))
         self.kind = space.kind
         self.source, self.hops = space.source, space.hops

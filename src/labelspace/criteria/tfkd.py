@@ -1,13 +1,12 @@
 """Teacher-free distillation, its regularising form: a teacher made by hand instead of trained."""
 
-from collections.abc import Sequence
-from typing import final
+from typing import Unpack, final
 
 import torch
 from torch import Tensor
 
 from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
+from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
 from labelspace.sources.uniform import even
 from labelspace.space import LabelSpace
 
@@ -68,25 +67,12 @@ class VirtualTeacher(Criterion):
         temperature: float = 20.0,
         multiplier: float | None = None,
         average: str | None = None,
-        weight: Tensor | Sequence[float] | None = None,
-        ignore_index: int = -100,
-        reduction: Reduction = "mean",
-        class_dim: int = 1,
-        preset: str | None = None,
-        global_mean: bool = True,
+        **common: Unpack[Common],
     ) -> None:
         """Check and keep the options; the teacher is computed from them."""
-        super().__init__(
-            labels,
-            weight=weight,
-            ignore_index=ignore_index,
-            reduction=reduction,
-            class_dim=class_dim,
-            preset=preset,
-            global_mean=global_mean,
-        )
+        super().__init__(labels, **common)
         given = {"multiplier": multiplier, "average": average}
-        chosen = self.resolved(preset, {"multiplier": 1.0, "average": "samples"}, given)
+        chosen = self.resolved(common.get("preset"), {"multiplier": 1.0, "average": "samples"}, given)
         self.average = self.choose("average", chosen["average"], ["samples", "classes"])
         self.option("strength", strength, low=0, high=1)
         # a teacher less sure than chance would teach the wrong class; one class alone has no chance to speak of

@@ -1,13 +1,12 @@
 """Uniform label smoothing, the rival everyone knows."""
 
-from collections.abc import Sequence
-from typing import final
+from typing import Unpack, final
 
 import torch
 from torch import Tensor
 
 from labelspace.criteria import targets
-from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
+from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
 from labelspace.sources.uniform import even
 from labelspace.space import LabelSpace
 
@@ -39,6 +38,8 @@ class UniformSmoothing(Criterion):
     """
 
     name = "uniform"
+    invertible = True
+    smooths = "blindly"
     tuned = Tuned("smoothing", "σ", (0.05, 0.1, 0.2, 0.3, 0.5))
     scope = "sample"
     class_axes = {"output": (1,)}
@@ -49,23 +50,10 @@ class UniformSmoothing(Criterion):
         labels: Labels,
         *,
         smoothing: float = 0.1,
-        weight: Tensor | Sequence[float] | None = None,
-        ignore_index: int = -100,
-        reduction: Reduction = "mean",
-        class_dim: int = 1,
-        preset: str | None = None,
-        global_mean: bool = True,
+        **common: Unpack[Common],
     ) -> None:
         """Check and keep the smoothing."""
-        super().__init__(
-            labels,
-            weight=weight,
-            ignore_index=ignore_index,
-            reduction=reduction,
-            class_dim=class_dim,
-            preset=preset,
-            global_mean=global_mean,
-        )
+        super().__init__(labels, **common)
         self.option("smoothing", smoothing, low=0, high=1)
 
     def terms(self, output: Tensor, y: Tensor) -> list[Term]:

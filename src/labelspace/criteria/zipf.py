@@ -1,14 +1,13 @@
 """Zipf's label smoothing: the other classes share mass by their rank in the model's own output."""
 
-from collections.abc import Sequence
-from typing import final
+from typing import Unpack, final
 
 import torch
 from torch import Tensor
 
 from labelspace import _checks
 from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Criterion, Example, Labels, Reduction, Term, Tuned
+from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
 from labelspace.sources.uniform import even
 from labelspace.space import LabelSpace
 
@@ -63,24 +62,11 @@ class ZipfSmoothing(Criterion):
         *,
         strength: float = 0.1,
         votes: str | None = None,
-        weight: Tensor | Sequence[float] | None = None,
-        ignore_index: int = -100,
-        reduction: Reduction = "mean",
-        class_dim: int = 1,
-        preset: str | None = None,
-        global_mean: bool = True,
+        **common: Unpack[Common],
     ) -> None:
         """Check and keep the strength; with dense votes ask for features."""
-        super().__init__(
-            labels,
-            weight=weight,
-            ignore_index=ignore_index,
-            reduction=reduction,
-            class_dim=class_dim,
-            preset=preset,
-            global_mean=global_mean,
-        )
-        chosen = self.resolved(preset, {"votes": "logits"}, {"votes": votes})
+        super().__init__(labels, **common)
+        chosen = self.resolved(common.get("preset"), {"votes": "logits"}, {"votes": votes})
         self.votes = str(self.choose("votes", chosen["votes"], ["logits", "dense"]))
         self.dense_features = self.votes == "dense"
         self.needs = ("features",) if self.dense_features else ()

@@ -198,5 +198,6 @@ def _check_categories(name: str, values: Sequence[Any]) -> None:
     if different > MOST_CATEGORIES:
         expected = f"columns of numbers or of at most {MOST_CATEGORIES} categories"
         got = f"{name!r} with {different} different texts in {len(values)} rows"
-        remedy = f"Say what it is: text={name!r}, categorical=[{name!r}] or ignore=[{name!r}]."
+        text, categorical, ignore = map(_checks.Setting, ("text", "categorical", "ignore"), (name, [name], [name]))
+        remedy = ("Say what it is: ", text, ", ", categorical, " or ", ignore, ".")
         raise _checks.fail(OWNER, "name_or_path", expected, got, remedy)

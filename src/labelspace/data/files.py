@@ -123,7 +123,7 @@ def whole(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def damaged(path: Path, why: str, remedy: str | None = None) -> ValueError:
+def damaged(path: Path, why: str, remedy: _checks.Remedy | None = None) -> ValueError:
     """Return the error for a file that cannot be read as what it should be."""
     remedy = f"Put a sound copy in its place: {path}" if remedy is None else remedy
     return _checks.fail(OWNER, "name_or_path", f"a readable {path.name}", why, remedy)

@@ -40,5 +40,6 @@ def find(name: str, folders: tuple[str, ...], contents: str, data_dir: str | Pat
             return root / folder
     looked = " or ".join(str(root / folder) for folder in folders)
     expected = f"a dataset that is on this machine (looked for {looked})"
-    remedy = f"Put {contents} there, or say where it is with data_dir= or $LABELSPACE_DATA; nothing is downloaded."
+    place = _checks.Setting("data_dir")
+    remedy = (f"Put {contents} there, or say where it is with ", place, " or $LABELSPACE_DATA; nothing is downloaded.")
     raise _checks.fail("data.load", "name_or_path", expected, repr(name), remedy)

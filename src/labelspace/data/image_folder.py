@@ -95,7 +95,8 @@ def _bytes(picture: images.Picture, skip: bool) -> bytes:
     except (OSError, ValueError) as error:
         if skip:
             return os.fsencode(picture.name)
-        remedy = "Repair or remove it, or leave such files out with skip_unreadable=True."
+        skip_them = _checks.Setting("skip_unreadable", True)
+        remedy = ("Repair or remove it, or leave such files out with ", skip_them, ".")
         got = f"{picture.name} ({getattr(error, 'strerror', None) or error})"
         raise _checks.fail(OWNER, "name_or_path", "readable pictures", got, remedy) from error
 

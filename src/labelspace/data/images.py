@@ -99,7 +99,8 @@ def _plan(pictures: Sequence[Picture], wanted: Wanted, pool: ThreadPoolExecutor)
     if len(sizes) != 1:
         common = ", ".join(f"{width}×{height} ({count})" for (width, height), count in sizes.most_common(5))
         got = f"{len(sizes)} sizes, width×height: {common}{' …' if len(sizes) > 5 else ''}"
-        remedy = "Give one size to bring them to: resize=64, or resize=(48, 64) for height and width."
+        one, two = _checks.Setting("resize", 64), _checks.Setting("resize", (48, 64))
+        remedy = ("Give one size to bring them to: ", one, ", or ", two, " for height and width.")
         raise _checks.fail(OWNER, "resize", "given, because the pictures differ in size", got, remedy)
     return grey, next(iter(sizes))
 
@@ -109,7 +110,8 @@ def _check_readable(pictures: Sequence[Picture], results: Sequence[Any], skip: b
     if bad and not skip:
         picture, error = bad[0]
         more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
-        remedy = "Repair or remove it, or leave such files out with skip_unreadable=True."
+        skip_them = _checks.Setting("skip_unreadable", True)
+        remedy = ("Repair or remove it, or leave such files out with ", skip_them, ".")
         raise _checks.fail(OWNER, "name_or_path", "readable pictures", f"{picture.name}{more} ({error})", remedy)
 
 

@@ -1,13 +1,14 @@
 """Looking at data before anyone trains: counts, shapes and problems."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from labelspace import _checks
 from labelspace.data import leakage
 from labelspace.data.dataset import PARTS, Dataset
 from labelspace.data.loading import load, options_of, reader_of
@@ -17,6 +18,8 @@ SHOWN = 20
 ENDS = 5
 # a largest class this many times the smallest is worth a word
 IMBALANCE = 10.0
+
+Say = Callable[[_checks.Setting], str]
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,7 @@ class DataReport:
         return "\n".join(lines)
 
 
-def check(name_or_path: Any, *, data_dir: str | Path | None = None, **options: Any) -> DataReport:
+def check(name_or_path: Any, *, data_dir: str | Path | None = None, say: Say = str, **options: Any) -> DataReport:
     """Return what is found in a dataset, and what is wrong with it.
 
     Missing values and unreadable pictures, on which ``load`` stops, are listed as problems here. What cannot be
@@ -114,6 +117,7 @@ def check(name_or_path: Any, *, data_dir: str | Path | None = None, **options: A
     Args:
         name_or_path: as for ``load``.
         data_dir: as for ``load``.
+        say: how settings that would help are written in the problems.
         options: as for ``load``.
 
     Example:
@@ -128,10 +132,10 @@ def check(name_or_path: Any, *, data_dir: str | Path | None = None, **options: A
         # leakage is listed among the problems instead
         warnings.simplefilter("ignore", UserWarning)
         dataset = load(name_or_path, data_dir=data_dir, **options, **asked)
-    return _report(dataset, asked)
+    return _report(dataset, asked, say)
 
 
-def _report(dataset: Dataset, asked: Mapping[str, Any]) -> DataReport:
+def _report(dataset: Dataset, asked: Mapping[str, Any], say: Say) -> DataReport:
     counts = {
         name: torch.bincount(part.y, minlength=len(dataset.names)).tolist() for name, part in dataset.parts.items()
     }
@@ -148,23 +152,24 @@ def _report(dataset: Dataset, asked: Mapping[str, Any]) -> DataReport:
         missing=dataset.source.get("missing", {}),
         repeated=repeated,
         leakage=leaks,
-        problems=_problems(dataset, asked) + leakage.sentences(leaks),
+        problems=_problems(dataset, asked, say) + leakage.sentences(leaks),
         notes=_notes(dataset, counts, repeated),
         source=dataset.source,
     )
 
 
-def _problems(dataset: Dataset, asked: Mapping[str, Any]) -> list[str]:
+def _problems(dataset: Dataset, asked: Mapping[str, Any], say: Say) -> list[str]:
     said = []
     empty = dataset.source.get("missing", {})
     if empty and "missing" in asked:
         listed = ", ".join(f"{count} in {name!r}" for name, count in empty.items())
-        rules = "missing='median' or missing='drop'"
+        rules = " or ".join(say(_checks.Setting("missing", rule)) for rule in ("median", "drop"))
         said.append(f"Values are missing: {listed}. Training stops on them unless {rules} is given.")
     skipped = dataset.source.get("skipped")
     if skipped and "skip_unreadable" in asked:
         files = ", ".join(skipped["files"][:5]) + (" …" if skipped["count"] > 5 else "")
-        said.append(f"{skipped['count']} pictures cannot be read: {files}. Training stops unless skip_unreadable=True.")
+        needed = say(_checks.Setting("skip_unreadable", True))
+        said.append(f"{skipped['count']} pictures cannot be read: {files}. Training stops unless {needed} is given.")
     return said
 
 

@@ -75,8 +75,8 @@ def _flat(values: Any) -> NDArray[Any]:
         raise _checks.fail(OWNER, "y", "one label per sample", f"shape {array.shape}", remedy)
     missing = [row for row, value in enumerate(array.tolist()) if _is_missing(value)]
     if missing:
-        remedy = "Take these rows out (missing='drop' does it for tables)."
-        raise _checks.fail(OWNER, "y", "a label for every sample", f"{len(missing)} missing (row {missing[0]})", remedy)
+        drop = ("Take these rows out (", _checks.Setting("missing", "drop"), " does it for tables).")
+        raise _checks.fail(OWNER, "y", "a label for every sample", f"{len(missing)} missing (row {missing[0]})", drop)
     return array
 
 

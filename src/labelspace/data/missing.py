@@ -31,12 +31,14 @@ def settle(
     if not found:
         return table, counts, {}
     if rule == "error":
-        remedy = "Say what to do: missing='median' fills them from the training part, missing='drop' leaves rows out."
-        raise _fail(table, found, "a rule, because cells have no value", remedy)
+        median, drop = _checks.Setting("missing", "median"), _checks.Setting("missing", "drop")
+        said = ("Say what to do: ", median, " fills them from the training part, ", drop, " leaves rows out.")
+        raise _fail(table, found, "a rule, because cells have no value", said)
     if rule == "median":
         never = {name: count for name, count in found.items() if name in others}
         if never:
-            remedy = "Labels, groups and texts are not made up: leave these rows out with missing='drop'."
+            drop = _checks.Setting("missing", "drop")
+            remedy = ("Labels, groups and texts are not made up: leave these rows out with ", drop, ".")
             raise _fail(table, never, "'drop' where such cells have no value", remedy)
         return table, counts, {"missing": found}
     return _dropped(table, counts, gaps, {"missing": found})
@@ -54,14 +56,15 @@ def _dropped(
 ) -> tuple[Columns, dict[str, int], dict[str, Any]]:
     bad = np.logical_or.reduce(list(gaps.values()))
     if bad.all():
-        raise _fail(table, facts["missing"], "a rule that leaves rows", "Every row has an empty cell: ignore= columns.")
+        remedy = ("Every row has an empty cell: leave columns out with ", _checks.Setting("ignore"), ".")
+        raise _fail(table, facts["missing"], "a rule that leaves rows", remedy)
     left = {part: int((~bad[rows]).sum()) for part, rows in ranges(counts).items()}
     rows = np.flatnonzero(~bad).tolist()
     smaller = {name: [values[row] for row in rows] for name, values in table.items()}
     return smaller, left, {**facts, "dropped rows": int(bad.sum())}
 
 
-def _fail(table: Columns, found: Mapping[str, int], expected: str, remedy: str) -> ValueError:
+def _fail(table: Columns, found: Mapping[str, int], expected: str, remedy: _checks.Remedy) -> ValueError:
     total = len(next(iter(table.values())))
     listed = ", ".join(f"{count} in {name!r}" for name, count in found.items())
     return _checks.fail(OWNER, "missing", expected, f"{listed} (of {total} rows)", remedy)

@@ -154,13 +154,15 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
     repeated = [name for name, times in Counter(header).items() if times > 1]
     if len(header) < 2 or repeated or not all(name.strip() for name in header):
         got = f"{path.name} with {', '.join(repr(name) for name in header[:8]) or 'nothing'}"
-        remedy = "The first line must name the columns; delimiter= says what separates them."
+        delimiter = _checks.Setting("delimiter")
+        remedy = ("The first line must name the columns; ", delimiter, " says what separates them.")
         raise _checks.fail(OWNER, "name_or_path", "a table whose columns have different names", got, remedy)
 
 
 def _checked(path: Path, line: int, row: list[str], width: int) -> list[str]:
     if len(row) != width:
-        remedy = f"Repair that line, or say with delimiter= what separates the cells: {path}"
+        delimiter = _checks.Setting("delimiter")
+        remedy = ("Repair that line, or say with ", delimiter, f" what separates the cells: {path}")
         raise files.damaged(path, f"{len(row)} cells where the header has {width}, at line {line}", remedy)
     return row
 

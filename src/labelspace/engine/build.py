@@ -1,7 +1,6 @@
 """From a configuration to a dataset, a label space and a learner."""
 
 import hashlib
-import inspect
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,9 +8,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from labelspace import _checks, data, models
+from labelspace import _checks, _plugins, data, models
 from labelspace.criteria import Criterion, criterion_class, make_criterion
-from labelspace.criteria.registry import space_options
 from labelspace.data import chosen
 from labelspace.data.dataset import Dataset
 from labelspace.engine.augment import Augment
@@ -96,6 +94,7 @@ def prepare(
         "data_options": chosen.plain(config.data_options, dataset.names),
         "space_key": "" if space is None else _digest(space),
         "option_keys": {name: _digest(each) for name, each in found.items()},
+        "code_key": _plugins.code_key({"labelspace.methods": config.method, "labelspace.models": config.model}),
         "teacher_key": "" if config.teacher is None else teacher_digest(config.teacher),
         "model": automatic_model(dataset) if config.model == "auto" else config.model,
         # one way to write each, so that equal runs have equal keys
@@ -126,15 +125,14 @@ def option_spaces(
         given: those that are in memory; others are read from where they are said to be.
     """
     found = {}
-    for name in space_options(config.method):
+    for name in criterion_class(config.method).space_options:
         spec = (given or {}).get(name, config.method_options.get(name))
         if spec is None:
             continue
         try:
             found[name] = _named_space(spec, config, dataset)
-        except (ValueError, TypeError) as error:
-            # the message is about a space: here it goes by the name of the option
-            raise ValueError(str(error).replace("`space`", f"`{name}`")) from error
+        except _checks.InputError as error:
+            raise error.about(argument=name) from error  # a space that goes by the name of the option here
     return found
 
 
@@ -168,6 +166,8 @@ def make_learner(
         known = ", ".join(models.WITH_MAP)
         remedy = f"Choose one of {known}, or a residual network with pooling='global', or leave out dense votes."
         raise _checks.fail("train", "model", expected, repr(config.model), remedy)
+    if "features" in criterion.needs:
+        _feature_dim(config, model)
     learner = Learner(model, criterion)
     if config.channels_last:
         learner.model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -200,18 +200,24 @@ def _criterion(
     config: Config, outline: Outline, space: LabelSpace | None, options: Mapping[str, LabelSpace]
 ) -> Criterion:
     kind = criterion_class(config.method)
-    parameters = inspect.signature(kind).parameters
     known: dict[str, Any] = {"samples": outline.train_samples, "epochs": config.epochs}
-    if "in_features" in parameters and config.method_options.get("pretrained") is None:
+    if "in_features" in kind.engine_supplies:
         with torch.device("meta"):
-            known["in_features"] = _model(config, outline, len(outline.names)).feature_dim
-    found = {name: value for name, value in known.items() if name in parameters}
+            known["in_features"] = _feature_dim(config, _model(config, outline, len(outline.names)))
+    found = {name: known[name] for name in kind.engine_supplies}
     labels = outline.names if space is None else space
     chosen = {**kind.engine_options, **found, **config.method_options, **options}
     return make_criterion(config.method, labels, **chosen)
 
 
-def _model(config: Config, outline: Outline, width: int) -> models.Network:
+def _feature_dim(config: Config, model: models.Network | models.GivenNetwork) -> int:
+    if model.feature_dim is None:
+        expected = f"a network that returns (output, features) or has a linear layer, for {config.method}"
+        raise _checks.fail("train", "model", expected, repr(config.model))
+    return model.feature_dim
+
+
+def _model(config: Config, outline: Outline, width: int) -> models.Network | models.GivenNetwork:
     options = dict(config.model_options)
     if outline.tokens is not None:
         options.setdefault("vocabulary", outline.tokens)

@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from labelspace import _checks
 from labelspace.data import chosen
 
-FILLED_IN = ("data_key", "space_key", "option_keys", "teacher_key", "path", "world")  # not for users to set
+FILLED_IN = ("data_key", "space_key", "option_keys", "teacher_key", "code_key", "path", "world")  # not for users to set
 FORMAT = 3  # of what a run computes: raised when the same configuration would give other numbers
 
 
@@ -42,6 +42,7 @@ class Config(BaseModel):
     backbone: str | None = Field(None, description="frozen network whose features are trained on")
     teacher: str | None = Field(None, description="folder of a finished run whose model teaches (kd)")
     teacher_key: str = Field("", description="digest of the teacher's weights; filled in when it is read")
+    code_key: str = Field("", description="digest of a method or model that is not ours; filled in when it is found")
     epochs: int = Field(20, ge=1)
     batch_size: int = Field(128, ge=1)
     optimiser: Literal["sgd", "adam", "adamw"] = "adam"
@@ -101,7 +102,8 @@ class Config(BaseModel):
         """Return a digest of everything but the seed and where data, space and teacher lie: contents have digests."""
         places = {"data", "teacher"} if self.data_key else set()
         places |= {"space"} if self.space_key else set()
-        places |= set() if self.option_keys else {"option_keys"}  # most runs have none: their keys stay what they were
+        # most runs have neither: their keys stay what they were
+        places |= {name for name in ("option_keys", "code_key") if not getattr(self, name)}
         content = self.model_dump(mode="json", exclude={"seed", *places})
         content["data_options"] = {k: v for k, v in content["data_options"].items() if k != "data_dir"}
         content["method_options"] = {k: v for k, v in content["method_options"].items() if k not in self.option_keys}

@@ -17,7 +17,7 @@ from labelspace.engine.augment import Augment
 from labelspace.engine.build import Job, Outline, make_learner, training_labels
 from labelspace.engine.config import Config
 from labelspace.engine.feed import Feed
-from labelspace.engine.optimise import HEAD, add_penalty, learning_rate, make_optimiser, set_rate
+from labelspace.engine.optimise import add_penalty, learning_rate, make_optimiser, set_rate
 from labelspace.engine.seeds import generator, stream_seed
 from labelspace.learner import Learner
 
@@ -25,7 +25,7 @@ Report = Callable[[str, dict[str, Any]], None]
 IGNORED = -100
 
 
-class TrainingError(RuntimeError):
+class TrainingError(_checks.WorkError):
     """Training that cannot go on, for example because the loss is not a number."""
 
 
@@ -128,7 +128,8 @@ class Loop:
             raise self._not_finite(value, "loss")
         self.optimiser.zero_grad()
         loss.backward()
-        add_penalty(self.learner.model.get_parameter(HEAD), self.config.head_l2)
+        if self.config.head_l2:
+            add_penalty(self.learner.model.head_weight(), self.config.head_l2)  # type: ignore[operator]
         if self.config.clip is not None:
             nn.utils.clip_grad_norm_(self.learner.parameters(), self.config.clip)
         self.optimiser.step()

@@ -71,7 +71,7 @@ def export_onnx(run: Run, decision: Decision, path: str | Path) -> Exported:
         session = onnxruntime.InferenceSession(temporary.read_bytes(), providers=["CPUExecutionProvider"])
         difference = max(_difference(session, module, count) for count in CHECKED)
         if not difference <= LARGEST_DIFFERENCE:
-            raise RuntimeError(
+            raise _checks.WorkError(
                 f"The ONNX graph differs from torch by {difference:.2g} where {LARGEST_DIFFERENCE:g} is allowed; "
                 f"{place} was not written."
             )
@@ -180,7 +180,7 @@ def _write(module: Deployed, metadata: dict[str, str], path: Path) -> None:
             found.save(path, external_data=False)
     except Exception as error:  # torch.export and its passes raise what they like for what they cannot write
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise RuntimeError(f"This network cannot be written as ONNX: {first}") from error
+        raise _checks.WorkError(f"This network cannot be written as ONNX: {first}") from error
 
 
 def _distances(points: Tensor, centres: Tensor, power: float, mode: int | None) -> Tensor:

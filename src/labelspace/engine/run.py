@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from labelspace import _checks, _distributed
 from labelspace._checks import DamagedError
-from labelspace.criteria.registry import space_options
+from labelspace.criteria import criterion_class
+from labelspace.criteria.registry import method_name
 from labelspace.data.dataset import Dataset
 from labelspace.engine import evaluate, predict
 from labelspace.engine.build import Job, Outline, make_learner, prepare
@@ -23,6 +24,7 @@ from labelspace.engine.loop import Loop, Report
 from labelspace.engine.restored import restored
 from labelspace.engine.teacher import Teacher
 from labelspace.learner import Learner
+from labelspace.models.registry import model_name
 from labelspace.records import RunFolder, warn_of_damage, whole
 from labelspace.space import LabelSpace
 
@@ -81,7 +83,7 @@ class Run:
         """Return the run of a folder; for readers that read more of it than the run."""
         config = make_config(**stored.config())
         for name in config.option_keys:  # names of files follow from them
-            _checks.choice("Run.load", "option_keys", name, space_options(config.method))
+            _checks.choice("Run.load", "option_keys", name, criterion_class(config.method).space_options)
         space, preprocessing = stored.label_space(), stored.preprocessing()
         if list(space.names) != preprocessing.get("names"):
             got = (
@@ -181,7 +183,8 @@ def train(
         out: the folder that holds runs.
         checkpoint_seconds: how often to write a checkpoint.
         report: called with an event's name and its numbers.
-        options: the fields of ``Config``: method, model, epochs, seed, learning_rate, …; and of
+        options: the fields of ``Config``: method (a name, a ``Criterion`` class or a factory of one), model (a name, a
+            torch module or a function ``(input_shape, output_dim) -> module``), epochs, seed, learning_rate, …; and of
             ``labelspace.data.load``: ``classes=["cat", "dog"]``, ``validation="first 5000"``. Among ``method_options``
             a label space (``pretrained`` of labelemb) is one, or anything that ``space`` may be.
 
@@ -191,6 +194,7 @@ def train(
         ['best_epoch', 'epochs', 'key', 'test', 'train_samples', 'validation']
     """
     given = dict(options)
+    given.update(named_parts(given))
     for name in FILLED_IN:
         if name in given:
             raise _checks.fail("train", name, "left out: it is filled in", repr(given[name]))
@@ -207,11 +211,18 @@ def train(
         return train_job(job, out, checkpoint_seconds=checkpoint_seconds, report=report)
 
 
+def named_parts(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the names of a model and a method that were given as objects."""
+    names = {"model": model_name, "method": method_name}
+    return {part: name(options[part]) for part, name in names.items() if not isinstance(options.get(part, ""), str)}
+
+
 def _taken_out(method: Any, options: Any) -> tuple[Any, dict[str, LabelSpace]]:
     """Return the options as a configuration can hold them, and those that are label spaces."""
     if not isinstance(options, dict) or not any(isinstance(value, LabelSpace) for value in options.values()):
         return options, {}
-    spaces = {name: options[name] for name in space_options(method) if isinstance(options.get(name), LabelSpace)}
+    known = criterion_class(method).space_options
+    spaces = {name: options[name] for name in known if isinstance(options.get(name), LabelSpace)}
     return {**options, **dict.fromkeys(spaces, "given in Python")}, spaces
 
 

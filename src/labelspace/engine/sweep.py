@@ -9,12 +9,14 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from labelspace import data
+from labelspace import _plugins, data
+from labelspace._checks import WorkError
+from labelspace._plugins import Plugin
 from labelspace.data.dataset import Dataset
 from labelspace.engine.build import automatic_model, prepare
 from labelspace.engine.config import Config, make_config
 from labelspace.engine.executors import Executor, Processes, WorkerDied
-from labelspace.engine.run import Run, own_threads_and_draws, train_job
+from labelspace.engine.run import Run, named_parts, own_threads_and_draws, train_job
 from labelspace.engine.vectorised import partition, train_together
 from labelspace.records import RunFolder
 from labelspace.space import LabelSpace
@@ -30,7 +32,7 @@ class Failure(NamedTuple):
     reason: str
 
 
-class SweepError(RuntimeError):
+class SweepError(WorkError):
     """Some runs of a sweep failed; the others are finished and kept."""
 
     def __init__(self, failures: Sequence[Failure]) -> None:
@@ -46,6 +48,7 @@ class Task(NamedTuple):
     configs: tuple[Config, ...]
     dataset: Dataset | None = None
     space: LabelSpace | None = None
+    plugins: tuple[Plugin, ...] = ()  # methods and models that were registered in the parent alone
 
 
 def grid(base: Mapping[str, Any], **axes: Iterable[Any]) -> list[Config]:
@@ -57,7 +60,8 @@ def grid(base: Mapping[str, Any], **axes: Iterable[Any]) -> list[Config]:
         (6, 'onehot', 2)
     """
     combinations = itertools.product(*axes.values())
-    configs = [make_config(**{**base, **dict(zip(axes, values, strict=True))}) for values in combinations]
+    points = [{**base, **dict(zip(axes, values, strict=True))} for values in combinations]
+    configs = [make_config(**{**point, **named_parts(point)}) for point in points]
     return list({config.run_name() + config.model_dump_json(): config for config in configs}.values())
 
 
@@ -106,7 +110,8 @@ def outcomes(
     parts = [[number] for number in range(len(configs))]
     if vectorise:
         parts = partition([_known_model(config, dataset) for config in configs], getattr(executor, "workers", 1))
-    tasks = [Task(tuple(configs[number] for number in part), dataset, space) for part in parts]
+    brought = tuple(_plugins.snapshot())
+    tasks = [Task(tuple(configs[number] for number in part), dataset, space, brought) for part in parts]
     work = partial(_do, str(folder), checkpoint_seconds)
     found: dict[int, str] = {}
     failures: dict[int, Failure] = {}
@@ -139,6 +144,7 @@ def _known_model(config: Config, dataset: Dataset | None) -> Config:
 def _do(folder: str, checkpoint_seconds: float, task: Task) -> list[tuple[str, str | None]]:
     """Do a task in a worker; return for each of its runs the folder's name, and why it failed if it did."""
     try:
+        _plugins.install(task.plugins)
         with own_threads_and_draws(task.configs[0]):
             return _done(folder, checkpoint_seconds, task)
     except Exception as error:  # one failed run must not end the others; the parent reports it
@@ -155,7 +161,17 @@ def _done(folder: str, checkpoint_seconds: float, task: Task) -> list[tuple[str,
             (place / PROGRESS).unlink(missing_ok=True)  # also of a run that failed
         return [(first.config.run_name(), None)]
     filled = first.config.model_dump(
-        include={"data_key", "data_options", "space_key", "option_keys", "limit", "model", "augment", "label_noise"}
+        include={
+            "data_key",
+            "data_options",
+            "space_key",
+            "option_keys",
+            "code_key",
+            "limit",
+            "model",
+            "augment",
+            "label_noise",
+        }
     )
     jobs = [first._replace(config=config.model_copy(update=filled)) for config in task.configs]
     outcomes = zip(jobs, train_together(jobs, folder), strict=True)

@@ -1,7 +1,19 @@
 """Networks by name; each call returns ``(output, features)``."""
 
 from labelspace.models.backbones import Backbone, backbone
+from labelspace.models.given import GivenNetwork
 from labelspace.models.network import Network, count_parameters
-from labelspace.models.registry import WITH_MAP, build, names, rebuild
+from labelspace.models.registry import WITH_MAP, build, names, rebuild, register_model
 
-__all__ = ["WITH_MAP", "Backbone", "Network", "backbone", "build", "count_parameters", "names", "rebuild"]
+__all__ = [
+    "WITH_MAP",
+    "Backbone",
+    "GivenNetwork",
+    "Network",
+    "backbone",
+    "build",
+    "count_parameters",
+    "names",
+    "rebuild",
+    "register_model",
+]

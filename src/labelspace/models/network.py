@@ -41,6 +41,10 @@ class Network(nn.Module):
         features = self.body(x)
         return self.head(features), features
 
+    def head_weight(self) -> Tensor:
+        """Return the weights of the last linear layer."""
+        return self.head.weight
+
     def at_positions(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return the output, and what the head says of each position of the last feature map.
 

@@ -6,15 +6,19 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
+from torch import nn
+
 from labelspace import _checks
-from labelspace.models import bottleneck, cifar_resnet, classic, mlp, mnist_cnn, text, wide_resnet
+from labelspace._plugins import Plugins
+from labelspace.models import bottleneck, cifar_resnet, classic, given, mlp, mnist_cnn, text, wide_resnet
 from labelspace.models.external import efficientnet_lite0, from_timm, from_torchvision
+from labelspace.models.given import GivenNetwork
 from labelspace.models.network import Network
 from labelspace.models.options import OUTSIDE
 from labelspace.models.shapes import sample_shape
 from labelspace.models.transformer import from_transformers, transformers_again
 
-Builder = Callable[..., Network]
+Builder = Callable[..., Network | GivenNetwork]
 
 PLAIN: dict[str, Builder] = {
     "linear": mlp.linear,
@@ -50,10 +54,46 @@ def names() -> tuple[str, ...]:
         ('linear', 'mlp-500-500', 'cnn-3-layer-0')
     """
     first, *rest = PLAIN
-    return (first, mlp.DEFAULT, *rest, *(f"{library}:NAME" for library in LIBRARIES))
+    return (first, mlp.DEFAULT, *rest, *(f"{library}:NAME" for library in LIBRARIES), *PLUGINS.names())
 
 
-def build(name: str, input_shape: Sequence[int], output_dim: int, **options: Any) -> Network:
+def register_model(name: str, factory: Any = None) -> Any:
+    """Make a network of your own known by a name; used as ``register_model("mine")(factory)``, or as a decorator.
+
+    Packages do without: an entry point of the group ``labelspace.models`` names the factory.
+
+    Args:
+        name: one that no other model has.
+        factory: called as ``factory(input_shape, output_dim, **model_options)``; returns a module whose output has
+            width ``output_dim``, or a pair ``(output, features)``.
+
+    Example:
+        >>> @register_model("flat")
+        ... def flat(input_shape, output_dim):
+        ...     return nn.Sequential(nn.Flatten(), nn.LazyLinear(output_dim))
+        >>> "flat" in names()
+        True
+    """
+    if factory is None:
+        return partial(register_model, name)
+    if not callable(factory) or isinstance(factory, nn.Module):
+        expected = "a function (input_shape, output_dim) -> module"
+        raise _checks.fail_type("register_model", "factory", expected, repr(factory))
+    PLUGINS.add("register_model", name, factory)
+    return factory
+
+
+def model_name(model: Any) -> str:
+    """Return the name of a model that may be given as a module or factory; those get a name made of their content."""
+    if isinstance(model, str):
+        return model
+    if not isinstance(model, nn.Module) and not callable(model):
+        expected = "a name, a torch module, or a function (input_shape, output_dim) -> module"
+        raise _checks.fail_type("train", "model", expected, repr(model))
+    return PLUGINS.give("train", model, given.label(model))
+
+
+def build(name: str, input_shape: Sequence[int], output_dim: int, **options: Any) -> Network | GivenNetwork:
     """Build a model by its name; its weights depend on torch's global random state only.
 
     Args:
@@ -87,7 +127,7 @@ def rebuild(
     output_dim: int,
     architecture: Mapping[str, Any] | None = None,
     **options: Any,
-) -> Network:
+) -> Network | GivenNetwork:
     """Build the model of a record, whose weights are in the record too: nothing else is read, and nothing fetched.
 
     Args:
@@ -123,9 +163,22 @@ def _builder(name: str) -> Builder:
         return PLAIN[name]
     if name == "mlp" or name.startswith("mlp-"):
         return partial(mlp.mlp, widths=mlp.parse_widths(name))
+    plugin = PLUGINS.find(name)
+    if plugin is not None:
+        return partial(given.from_given, plugin.content)
+    if name.startswith("given-"):
+        remedy = f"It was given in Python: labelspace.register_model({name!r})(factory) makes it known again."
+        raise _checks.fail("models.build", "name", "the name of a model", repr(name), remedy)
     near = get_close_matches(name, names(), n=1)
     remedy = f"Did you mean {near[0]!r}?" if near else "See labelspace.models.names()."
     raise _checks.fail("models.build", "name", "the name of a model", repr(name), remedy)
+
+
+def _is_ours(name: str) -> bool:
+    return name in PLAIN or name == "auto" or name == "mlp" or name.startswith("mlp-") or ":" in name
+
+
+PLUGINS = Plugins("labelspace.models", "model", _is_ours)
 
 
 def _check_options(owner: str, builder: Builder, options: dict[str, Any]) -> None:

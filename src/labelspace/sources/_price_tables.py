@@ -31,8 +31,8 @@ def read_prices(path: Path, names: Sequence[str]) -> Tensor:
         if _is_list(rows, names):
             return _from_lines(rows, (0, 1, 2), names, separator == ";")
         return _from_matrix(rows, names, separator == ";")
-    except ValueError as error:
-        raise ValueError(f"{path.name}: {error}") from error
+    except _checks.InputError as error:
+        raise error.about(file=path.name) from error
 
 
 def _from_matrix(rows: Sequence[Row], names: Sequence[str], decimal_comma: bool) -> Tensor:

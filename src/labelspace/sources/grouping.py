@@ -79,8 +79,8 @@ def groups_in(path: Path, names: Sequence[str] | None = None, *, loose: bool = F
         return None
     try:
         space = _checked([_line(number, line) for number, line in written], names)
-    except ValueError as error:
-        raise ValueError(f"{path.name}: {error}") from error
+    except _checks.InputError as error:
+        raise error.about(file=path.name) from error
     return LabelSpace(space.names, space.matrix, space.kind, {**space.source, "file": path.name})
 
 

@@ -39,8 +39,8 @@ def taxonomy(path: str | Path, names: Sequence[str] | None = None) -> LabelSpace
     text = read_text("space", file)
     try:
         space = tree_of(_places(file, text, names), names)
-    except ValueError as error:
-        raise ValueError(f"{file.name}: {error}") from error
+    except _checks.InputError as error:
+        raise error.about(file=file.name) from error
     return LabelSpace(space.names, space.matrix, space.kind, {**space.source, "file": file.name}, space.hops)
 
 

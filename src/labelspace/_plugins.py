@@ -1,0 +1,167 @@
+"""What people bring along: methods and models that they register, give as objects, or install as packages."""
+
+import functools
+import hashlib
+import inspect
+import uuid
+from collections.abc import Callable, Collection, Iterable, Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+from labelspace import _checks
+
+PLAIN = (str, int, float, bool, bytes, type(None))
+
+
+class Plugin(NamedTuple):
+    """Something under its name."""
+
+    group: str
+    name: str
+    content: Any
+    key: str
+
+
+class Plugins:
+    """The plug-ins of one kind: what was registered in this process, and what installed packages offer.
+
+    Args:
+        group: of the entry points.
+        what: one of them, in words.
+        taken: tells whether a name is one of ours.
+    """
+
+    def __init__(self, group: str, what: str, taken: Callable[[str], bool]) -> None:
+        """Begin with nothing."""
+        self.group, self.what, self.taken = group, what, taken
+        self.registered: dict[str, Plugin] = {}
+        ALL[group] = self
+
+    def add(self, owner: str, name: str, content: Any) -> str:
+        """Register something under a name of its own and return the name; the same thing again changes nothing."""
+        if not isinstance(name, str) or not name or "=" in name or "," in name or name != name.strip():
+            expected = f"a name for a {self.what}: text without commas and '='"
+            raise _checks.fail(owner, "name", expected, repr(name))
+        key = content_key(content)
+        known = self.registered.get(name)
+        if self.taken(name) or (known is not None and known.key != key and not _is_same(known.content, content)):
+            remedy = "Choose another one."
+            raise _checks.fail(owner, "name", f"a name that no {self.what} has", f"{name!r}, which is taken", remedy)
+        self.registered[name] = Plugin(self.group, name, content, key)
+        return name
+
+    def give(self, owner: str, content: Any, label: str) -> str:
+        """Register an object that has no name under one that is made of its content."""
+        return self.add(owner, f"given-{label}-{content_key(content)}", content)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all of them; nothing is imported for it."""
+        return tuple(sorted({*self.registered, *(each.name for each in _offered(self.group))}))
+
+    def find(self, name: str) -> Plugin | None:
+        """Return the plug-in of a name; what an installed package offers is imported now."""
+        if name in self.registered:
+            return self.registered[name]
+        for offered in _offered(self.group):
+            if offered.name != name:
+                continue
+            try:
+                content = offered.load()
+            except Exception as error:  # the code of somebody else
+                got = f"{offered.value}, which fails: {type(error).__name__}: {error}"
+                raise _checks.fail("labelspace", f"{self.what} {name!r}", "one that can be imported", got) from error
+            return Plugin(self.group, name, content, content_key(content))
+        return None
+
+    def key(self, name: str) -> str:
+        """Return the digest of a plug-in's content; empty for what is ours."""
+        found = None if self.taken(name) else self.find(name)
+        return "" if found is None else found.key
+
+
+ALL: dict[str, Plugins] = {}
+
+
+@functools.cache  # every package on the path is looked at
+def _offered(group: str) -> tuple[metadata.EntryPoint, ...]:
+    return tuple(metadata.entry_points(group=group))
+
+
+def code_key(names: Mapping[str, str]) -> str:
+    """Return a digest of what is not ours among things of these names, by group; empty where everything is.
+
+    Example:
+        >>> code_key({"labelspace.methods": "onehot"})
+        ''
+    """
+    return "-".join(filter(None, (ALL[group].key(name) for group, name in names.items() if group in ALL)))
+
+
+def snapshot() -> list[Plugin]:
+    """Return what was registered in this process, for a worker."""
+    return [plugin for plugins in ALL.values() for plugin in plugins.registered.values()]
+
+
+def install(plugins: Iterable[Plugin]) -> None:
+    """Register in a worker what its parent had registered."""
+    for plugin in plugins:
+        ALL[plugin.group].registered[plugin.name] = plugin
+
+
+def content_key(content: Any) -> str:
+    """Return a digest of what something does: the file that it is written in, what it holds, and its weights.
+
+    Where that cannot be known (code typed at a prompt, a function that holds other objects) every call gives another
+    digest, so that no run is taken for that of something else. Files that its file imports are not looked at.
+    """
+    digest = hashlib.blake2b(digest_size=6)
+    for part in _parts(content):
+        if part is None:
+            return uuid.uuid4().hex[:12]
+        digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()
+
+
+def _parts(content: Any) -> Iterable[bytes | None]:
+    if isinstance(content, nn.Module):
+        yield _source(type(content))
+        yield repr(content).encode()
+        for name, tensor in content.state_dict().items():
+            yield name.encode() + tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+    elif isinstance(content, functools.partial):
+        yield from _parts(content.func)
+        yield _plain([*content.args, *sorted(content.keywords.items())])
+    else:
+        yield _source(content)
+        cells = getattr(content, "__closure__", None) or ()
+        yield _plain([cell.cell_contents for cell in cells])
+        yield _plain([*(getattr(content, "__defaults__", None) or ())])
+        yield _plain([*sorted((getattr(content, "__kwdefaults__", None) or {}).items())])
+
+
+def _source(content: Any) -> bytes | None:
+    """Return the name of a class or function and the file that it is in."""
+    try:
+        file = inspect.getsourcefile(content)
+        text = Path(file).read_bytes() if file is not None and Path(file).is_file() else None
+        text = inspect.getsource(content).encode() if text is None else text
+    except (OSError, TypeError):
+        return None
+    return getattr(content, "__qualname__", "").encode() + b"\0" + text
+
+
+def _plain(values: Collection[Any]) -> bytes | None:
+    flat = [part for value in values for part in (value if isinstance(value, tuple | list) else (value,))]
+    return repr(values).encode() if all(isinstance(value, PLAIN) for value in flat) else None
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Return whether two things are one, or one that was defined again, as a cell of a notebook does."""
+    if one is other:
+        return True
+    places = [(getattr(each, "__module__", None), getattr(each, "__qualname__", None)) for each in (one, other)]
+    return places[0] == places[1] and None not in places[0] and "<lambda>" not in str(places[0][1])
