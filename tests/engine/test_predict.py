@@ -171,6 +171,19 @@ def test_files_that_are_not_what_they_are_called(table: tuple[Path, Run], tmp_pa
             table[1].predict(tmp_path / name)
 
 
+def test_a_packed_table_has_the_bound_of_training_data(
+    table: tuple[Path, Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = (table[0] / "test.csv").read_text().splitlines(keepends=True)
+    content = "".join([whole[0], *(whole[1:] * (200_000 // len("".join(whole[1:])) + 1))])
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(content.encode()))
+    monkeypatch.setenv("LABELSPACE_MAX_UNPACKED", "100000")
+    with pytest.raises(ValueError, match="a file that unpacks to at most 100,000 bytes"):
+        table[1].predict(tmp_path / "t.csv.gz")
+    monkeypatch.setenv("LABELSPACE_MAX_UNPACKED", "1M")
+    assert len(table[1].predict(tmp_path / "t.csv.gz")) == content.count("\n") - 1
+
+
 def rule_run(tmp_path: Path, rule: str) -> Run:
     rows = [[str(i % 7), str(i), "" if rule == "drop" and i == 3 else "ab"[i % 2]] for i in range(40)]
     path = write(tmp_path / "t.csv", rows, ["v", "w", "y"])
