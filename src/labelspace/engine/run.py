@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from labelspace import _checks, _distributed
+from labelspace.criteria.layout import likeliest
 from labelspace.criteria.registry import space_options
 from labelspace.data.dataset import Dataset
 from labelspace.engine import evaluate, predict
@@ -106,8 +107,8 @@ class Run:
         Args:
             x: a tensor in the form of the dataset (uint8 images, columns, token ids), or raw samples, prepared as the
                 training data were: a path (CSV, Parquet, NPZ, a picture or a folder of pictures), a dict of columns or
-                of one row, a DataFrame, a list of texts or of pictures' files. What cannot be read stops it; a
-                category that training did not have is told by a warning.
+                of one row, a DataFrame, a list of texts or of pictures' files. What cannot be read, or has
+                scores that are not finite, stops it; a category that training did not have is told by a warning.
 
         Example:
             >>> rows, labels = [[float(value)] for value in range(40)], ["low"] * 20 + ["tall"] * 20
@@ -115,7 +116,7 @@ class Run:
             >>> run.predict(torch.tensor([[3.0], [35.0]]))
             tensor([0, 1])
         """
-        return self.scores_of(x).argmax(dim=1)
+        return likeliest("Run.predict", self.scores_of(x), 1)
 
     def scores_of(self, x: Any) -> Tensor:
         """Return scores ``(N, K)``; ``x`` is as for ``predict``."""
