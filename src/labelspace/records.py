@@ -16,6 +16,7 @@ import sqlite3
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -142,11 +143,20 @@ class RunFolder:
 
     def config(self) -> dict[str, Any]:
         """Return the configuration."""
-        return self._json("config.json", "method", "seed")
+        found = self._json("config.json", "method", "seed")
+        kinds = {"method": str, "seed": int, "method_options": dict}
+        self._check_kinds("config.json", found, {name: kind for name, kind in kinds.items() if name in found})
+        return found
 
     def result(self) -> dict[str, Any]:
         """Return the result of a finished run."""
-        return {name: value for name, value in self._json("result.json", "key").items() if name != "files"}
+        found = self._json("result.json", "key")
+        self._check_kinds("result.json", found, {"key": str})
+        for part in ("validation", "test"):
+            self._check_kinds("result.json", found, {part: dict} if part in found else {})
+            numbers = found.get(part, {})
+            self._check_kinds("result.json", numbers, dict.fromkeys(numbers, Real))
+        return {name: value for name, value in found.items() if name != "files"}
 
     def preprocessing(self) -> dict[str, Any]:
         """Return what a batch goes through before the model."""
@@ -186,6 +196,11 @@ class RunFolder:
     def option_space(self, name: str) -> LabelSpace:
         """Return an option of the method that is a label space."""
         return LabelSpace.load(self.path / option_file(name))
+
+    def _check_kinds(self, name: str, facts: Mapping[str, Any], kinds: Mapping[str, type]) -> None:
+        for key, kind in kinds.items():
+            if not isinstance(facts[key], kind) or isinstance(facts[key], bool):
+                raise self._unsound(name, f"{type(facts[key]).__name__} for {key!r}")
 
     def _tensors(self, name: str) -> dict[str, Tensor]:
         try:

@@ -242,8 +242,7 @@ class Loop:
 
     def _check(self, state: Any) -> None:
         steps = len(in_batches(torch.arange(len(self.feed)), self.config.batch_size))
-        weights, optimiser = self.learner.state_dict(), self.optimiser.state_dict()
-        resumable.check(state, weights, optimiser, self.config.epochs, steps)
+        resumable.check(state, self.learner.state_dict(), self.optimiser, self.config.epochs, steps)
 
     def _not_finite(self, value: float, what: str) -> TrainingError:
         there = self.folder is not None and (self.folder / checkpoint.CURRENT).is_file()

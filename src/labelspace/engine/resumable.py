@@ -16,19 +16,19 @@ class Unfit(ValueError):
     """A checkpoint that is whole, but of something else."""
 
 
-def check(state: Any, weights: Mapping[str, Tensor], optimiser: Mapping[str, Any], epochs: int, steps: int) -> None:
+def check(state: Any, weights: Mapping[str, Tensor], optimiser: torch.optim.Optimizer, epochs: int, steps: int) -> None:
     """Refuse a state that cannot be that of this run.
 
     Args:
         state: what the file held.
         weights: of the run's learner, before it is restored.
-        optimiser: its state, before it is restored.
+        optimiser: its optimiser, before it is restored.
         epochs: of the run.
         steps: of an epoch.
     """
     _expect(isinstance(state, dict) and set(state) == PARTS, "it does not hold learner, optimiser and progress")
     _check_weights(state["learner"], weights)
-    _check_optimiser(state["optimiser"], optimiser, weights)
+    _check_optimiser(state["optimiser"], optimiser)
     _check_progress(state["progress"], weights, epochs, steps)
 
 
@@ -44,18 +44,30 @@ def _is_alike(found: Any, mine: Tensor) -> bool:
     return found.shape == mine.shape and found.is_floating_point() == mine.is_floating_point()
 
 
-def _check_optimiser(found: Any, mine: Mapping[str, Any], weights: Mapping[str, Tensor]) -> None:
+def _check_optimiser(found: Any, optimiser: torch.optim.Optimizer) -> None:
+    mine = optimiser.state_dict()
     _expect(isinstance(found, dict) and set(found) == set(mine), "its optimiser is another")
     _expect(_options(found["param_groups"]) == _options(mine["param_groups"]), "its optimiser has other options")
-    numbers = {number for group in mine["param_groups"] for number in group["params"]}
+    # torch numbers parameters in the order of their groups
+    parameters = dict(enumerate(parameter for group in optimiser.param_groups for parameter in group["params"]))
     memories = found["state"]
-    _expect(isinstance(memories, dict) and set(memories) <= numbers, "its optimiser has other parameters")
-    shapes = {tuple(tensor.shape) for tensor in weights.values()} | {()}
-    for memory in memories.values():
-        fits = isinstance(memory, dict) and all(
-            value is None or (isinstance(value, Tensor) and tuple(value.shape) in shapes) for value in memory.values()
+    _expect(isinstance(memories, dict) and set(memories) <= set(parameters), "its optimiser has other parameters")
+    for number, memory in memories.items():
+        fits = isinstance(memory, dict) and _is_memory(
+            memory, parameters[number], isinstance(optimiser, torch.optim.SGD)
         )
-        _expect(fits, "what its optimiser remembers is of other sizes")
+        _expect(fits, "what its optimiser remembers does not fit")
+
+
+def _is_memory(memory: dict[Any, Any], parameter: Tensor, plain: bool) -> bool:
+    """Return whether SGD (plain) or Adam can go on with what they remember of a parameter."""
+    if plain:
+        return set(memory) <= {"momentum_buffer"} and all(v is None or _is_alike(v, parameter) for v in memory.values())
+    if set(memory) != {"step", "exp_avg", "exp_avg_sq"}:
+        return False
+    step = memory["step"]
+    counted = _is_alike(step, torch.zeros(())) and bool(step >= 1)
+    return counted and all(_is_alike(memory[name], parameter) for name in ("exp_avg", "exp_avg_sq"))
 
 
 def _options(groups: Any) -> Any:

@@ -59,9 +59,10 @@ class Run:
 
     def __repr__(self) -> str:
         """Return one line: what was trained and how well."""
-        test = self.result["test"]
+        test = self.result.get("test") or {}  # nothing without samples
+        said = [f"{name} {test[name]:.4f}" for name in ("accuracy", "nll") if name in test]
         what = f"{self.config.method} {self.config.model} seed {self.config.seed}"
-        return f"Run({what}: test accuracy {test['accuracy']:.4f}, nll {test['nll']:.4f})"
+        return f"Run({what}: test {', '.join(said) or 'without samples'})"
 
     @classmethod
     def load(cls, folder: str | Path) -> "Run":
