@@ -187,7 +187,14 @@ class RunFolder:
 
     def scores(self) -> dict[str, Tensor]:
         """Return ``validation_scores``, ``validation_y``, ``test_scores`` and ``test_y``."""
-        return self._tensors("scores.safetensors")
+        found = self._tensors("scores.safetensors")
+        for part in ("validation", "test"):
+            scores, y = found.get(f"{part}_scores"), found.get(f"{part}_y")
+            if (scores is None) != (y is None):
+                raise self._unsound("scores.safetensors", f"only one of {part}_scores and {part}_y")
+            if scores is not None and y is not None and not _are_scores(scores, y):
+                raise self._unsound("scores.safetensors", f"{part}_y are no classes of {part}_scores")
+        return found
 
     def label_space(self) -> LabelSpace:
         """Return what the run used or learned."""
@@ -228,6 +235,12 @@ class RunFolder:
         if missing is not None:
             raise self._unsound(name, f"no {missing!r}")
         return content
+
+
+def _are_scores(scores: Tensor, y: Tensor) -> bool:
+    if scores.ndim != 2 or not scores.is_floating_point() or y.dtype != torch.int64 or y.shape != scores.shape[:1]:
+        return False
+    return bool(torch.isfinite(scores).all()) and bool(((y >= 0) & (y < scores.shape[1])).all())
 
 
 def option_file(name: str) -> str:

@@ -1,5 +1,6 @@
 """Checkpoints with a sound digest and other content: the one before is used, and the run ends as it would have."""
 
+import contextlib
 import copy
 import hashlib
 import io
@@ -43,10 +44,8 @@ class Place:
                 stopped.append(found.parent)
                 raise KeyboardInterrupt
 
-        try:
+        with contextlib.suppress(KeyboardInterrupt):
             self.train(folder / "stopped", report=stop)
-        except KeyboardInterrupt:
-            pass
         self.run = stopped[0]
         self.pristine = {path.name: path.read_bytes() for path in self.run.iterdir() if path.is_file()}
 

@@ -114,7 +114,7 @@ def _expected(call: Call) -> np.ndarray:
 
 def _call(draw: Chance, method: str) -> Call:
     criterion = _criterion(draw, method)
-    count, width = len(criterion.names), criterion.output_dim
+    width = criterion.output_dim
     shape = _shape(draw, criterion, method)
     n = int(np.prod(shape))
     dtype = [torch.float32, torch.float32, torch.float64, *HALF][int(draw.integers(5))]

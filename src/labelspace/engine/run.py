@@ -20,6 +20,7 @@ from labelspace.engine.feed import Feed
 from labelspace.engine.given import as_dataset, data_options
 from labelspace.engine.inputs import described
 from labelspace.engine.loop import Loop, Report
+from labelspace.engine.preprocessed import checked
 from labelspace.engine.restored import restored
 from labelspace.engine.teacher import Teacher
 from labelspace.learner import Learner
@@ -78,7 +79,7 @@ class Run:
             scores=stored.scores(),
             space=stored.label_space(),
             weights=stored.weights(),
-            preprocessing=stored.preprocessing(),
+            preprocessing=checked(stored.preprocessing(), Path(folder)),
             option_spaces={name: stored.option_space(name) for name in config.option_keys},
             folder=Path(folder),
             times=stored.times(),
