@@ -5,6 +5,7 @@ import os
 import pickle
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -317,3 +318,22 @@ def test_forty_thousand_names_of_which_two_are_equal():
 def test_names_that_no_file_can_hold():
     with pytest.raises(ValueError, match=r"names of classes that are Unicode text. Got 'caf\\udce9'"):
         cost(torch.zeros(1, 1), ["caf\udce9"])
+
+
+@pytest.mark.parametrize("kind", ["cost", "vectors"])
+def test_numbers_beyond_single_precision_are_refused(kind: Any) -> None:
+    numbers = torch.tensor([[0.0, 1e39], [1.0, 0.0]], dtype=torch.float64)
+    with pytest.raises(
+        ValueError, match=r"within the range of single precision, ±3.4e38. Got 1e\+39 at row 0, column 1"
+    ):
+        LabelSpace(["a", "b"], numbers, kind)
+    with pytest.raises(ValueError, match=r"Got 1e\+39 at row 0, column 1"):
+        cost(numbers, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    "hops", [[[0, 0.9], [0.9, 0]], [[0, 2**62], [2**62, 0]], [[0, -2], [-2, 0]], [[1, 2], [2, 0]], [[0, 2], [3, 0]]]
+)
+def test_hops_are_path_lengths(hops: Any) -> None:
+    with pytest.raises(ValueError, match="`hops` of LabelSpace must be whole path lengths"):
+        LabelSpace(["a", "b"], torch.eye(2), "relations", hops=torch.tensor(hops))

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+MOST_CLASSES = 2**20  # larger numbers are ids that were taken for class indices
 LONGEST_HINT = 200  # characters of a name that is worth a suggestion
 
 
@@ -219,7 +220,10 @@ def class_names(owner: str, classes: Any) -> tuple[str, ...]:
     if isinstance(classes, bool):
         raise fail_type(owner, "classes", "a number of classes or a list of names", repr(classes))
     if isinstance(classes, Integral):
-        return tuple(str(index) for index in range(whole(owner, "classes", classes, low=1)))
+        count = whole(owner, "classes", classes, low=1)
+        if count > MOST_CLASSES:
+            raise fail(owner, "classes", f"at most {MOST_CLASSES} classes", count if count < 10**30 else "far more")
+        return tuple(str(index) for index in range(count))
     if isinstance(classes, str) or not isinstance(classes, Iterable):
         raise fail_type(owner, "classes", "a number of classes or a list of names", repr(classes))
     names = tuple(classes)

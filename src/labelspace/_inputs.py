@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from labelspace import _checks
+from labelspace._checks import MOST_CLASSES
 from labelspace.space import LabelSpace
 
 Numbers = Tensor | NDArray[Any] | Sequence[Any]
 
 # how far a row of probabilities may be from 1 (else 1e-4): half precision rounds entries by up to 0.05 % and 0.2 %
 TOLERANCE = {torch.float16: 2e-3, torch.bfloat16: 1e-2}
-MOST_CLASSES = 2**20  # larger numbers are ids that were taken for class indices
 LARGEST_TABLE = 2**15  # classes: their number squared takes 8 GB
 SEEDS = 2**32  # what scikit-learn accepts; one range for all functions
 NUMBERING = "numpy.unique(y, return_inverse=True) turns labels of any kind into names and indices."

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from labelspace import _checks
 from labelspace.criteria.base import Criterion
+from labelspace.criteria.layout import likeliest
 
 
 @final
@@ -62,9 +63,8 @@ class Learner(nn.Module):
         return loss
 
     def predict(self, x: Any) -> Tensor:
-        """Return predicted class indices."""
-        scores: Tensor = self(x)
-        return scores.argmax(dim=self.criterion.class_dim)
+        """Return predicted class indices; what is not finite is met as in ``Criterion.predict``."""
+        return likeliest("Learner.predict", self(x), self.criterion.class_dim)
 
     def end_epoch(self) -> None:
         """Let the criterion commit its running statistics."""

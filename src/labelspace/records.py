@@ -18,6 +18,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from numbers import Real
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -171,12 +172,21 @@ class RunFolder:
 
     def config(self) -> dict[str, Any]:
         """Return the configuration."""
-        return self._json(CONFIG, "method", "seed")
+        found = self._json(CONFIG, "method", "seed")
+        kinds = {"method": str, "seed": int, "method_options": dict}
+        self._check_kinds(CONFIG, found, {name: kind for name, kind in kinds.items() if name in found})
+        return found
 
     def result(self) -> dict[str, Any]:
         """Return the result of a finished run."""
         self._digests()  # its own among them
-        return {name: value for name, value in self._json(RESULT, "key").items() if name not in OF_RECORDS}
+        found = self._json(RESULT, "key")
+        self._check_kinds(RESULT, found, {"key": str})
+        for part in ("validation", "test"):
+            self._check_kinds(RESULT, found, {part: dict} if part in found else {})
+            numbers = found.get(part, {})
+            self._check_kinds(RESULT, numbers, dict.fromkeys(numbers, Real))
+        return {name: value for name, value in found.items() if name not in OF_RECORDS}
 
     def preprocessing(self) -> dict[str, Any]:
         """Return what a batch goes through before the model."""
@@ -196,7 +206,14 @@ class RunFolder:
 
     def scores(self) -> dict[str, Tensor]:
         """Return ``validation_scores``, ``validation_y``, ``test_scores`` and ``test_y``."""
-        return self._tensors("scores.safetensors")
+        found = self._tensors("scores.safetensors")
+        for part in ("validation", "test"):
+            scores, y = found.get(f"{part}_scores"), found.get(f"{part}_y")
+            if (scores is None) != (y is None):
+                raise self._unsound("scores.safetensors", f"only one of {part}_scores and {part}_y")
+            if scores is not None and y is not None and not _are_scores(scores, y):
+                raise self._unsound("scores.safetensors", f"{part}_y are no classes of {part}_scores")
+        return found
 
     def label_space(self) -> LabelSpace:
         """Return what the run used or learned."""
@@ -248,6 +265,11 @@ class RunFolder:
         if wrong is not None:
             raise self._unsound(name, f"a line with {wrong!r}")
         return found
+
+    def _check_kinds(self, name: str, facts: Mapping[str, Any], kinds: Mapping[str, type]) -> None:
+        for key, kind in kinds.items():
+            if not isinstance(facts[key], kind) or isinstance(facts[key], bool):
+                raise self._unsound(name, f"{type(facts[key]).__name__} for {key!r}")
 
     def _tensors(self, name: str) -> dict[str, Tensor]:
         try:
@@ -318,6 +340,12 @@ def whole(folder: str | Path, read: Callable[[RunFolder], Found], allow_damaged:
 def warn_of_damage(error: DamagedError) -> None:
     """Say that a run is computed again, and why."""
     warnings.warn(f"{error.path} is damaged; the run is computed again.", stacklevel=3)
+
+
+def _are_scores(scores: Tensor, y: Tensor) -> bool:
+    if scores.ndim != 2 or not scores.is_floating_point() or y.dtype != torch.int64 or y.shape != scores.shape[:1]:
+        return False
+    return bool(torch.isfinite(scores).all()) and bool(((y >= 0) & (y < scores.shape[1])).all())
 
 
 def option_file(name: str) -> str:

@@ -15,6 +15,7 @@ from labelspace.compressed import CosineRows, Rows
 
 Kind = Literal["relations", "vectors", "cost"]
 KINDS: tuple[Kind, ...] = ("relations", "vectors", "cost")
+LONGEST_PATH = 2**24  # whole numbers up to it are exact in single precision
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -61,7 +62,7 @@ class LabelSpace:
         names = _checks.class_names("LabelSpace", names)
         kind = _checks.choice("LabelSpace", "kind", kind, KINDS)
         if hops is not None:
-            hops = _checks.matrix("LabelSpace", "hops", hops, rows=len(names), square=True).to(torch.int64)
+            hops = _checked_hops(hops, names)
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "kind", kind)
         object.__setattr__(self, "source", _labelfile.plain({} if source is None else source))
@@ -302,7 +303,25 @@ def _checked_matrix(given: Any, names: tuple[str, ...], kind: Kind) -> Tensor:
         index = int((matrix.diagonal() != 0).nonzero()[0])
         got = f"{matrix[index, index].item():g} for {names[index]!r}"
         raise _checks.fail("LabelSpace", "matrix", "zero on its diagonal (being right costs nothing)", got)
-    return matrix.to(torch.float32)
+    held = matrix.to(torch.float32)
+    beyond = (~torch.isfinite(held)).nonzero()
+    if len(beyond):
+        row, column = beyond[0].tolist()
+        got = f"{matrix[row, column].item():g} at row {row}, column {column}"
+        raise _checks.fail("LabelSpace", "matrix", "within the range of single precision, ±3.4e38", got)
+    return held
+
+
+def _checked_hops(given: Any, names: tuple[str, ...]) -> Tensor:
+    hops = _checks.matrix("LabelSpace", "hops", given, rows=len(names), square=True)
+    wrong = (hops != hops.round()) | (hops < -1) | (hops > LONGEST_PATH) | (hops != hops.T)
+    wrong |= torch.eye(len(names), dtype=torch.bool) & (hops != 0)
+    if bool(wrong.any()):
+        row, column = wrong.nonzero()[0].tolist()
+        got = f"{hops[row, column].item():g} from {names[row]!r} to {names[column]!r}"
+        expected = f"whole path lengths up to {LONGEST_PATH} (−1: no path), 0 to itself and the same in both directions"
+        raise _checks.fail("LabelSpace", "hops", expected, got)
+    return hops.to(torch.int64)
 
 
 def _checked_rule(rule: Rows, names: tuple[str, ...], kind: Kind) -> Rows:

@@ -278,7 +278,8 @@ PRICES = {
         ("order", ["--cost", "squared"]),
         ("`--label`", ["--label", "nothing"]),
         ("`--data-option` must be NAME=VALUE", ["--data-option", "test"]),
-        ("`--probabilities` must", ["--probabilities", "upside down"]),
+        ("`--logits` and `--probabilities` must be given with --scores", ["--probabilities"]),
+        ("`--set probabilities` must be left out: it is --inverted", ["--set", "probabilities=inverted"]),
         ("`--margin` must", ["--margin", "0"]),
     ],
 )
@@ -354,7 +355,7 @@ def score_files(folder: Path, names: Any = None) -> list[str]:
 def test_scores(tmp_path: Path) -> None:
     paths = score_files(tmp_path)
     text = run("--scores", *paths, "--cost", "squared").stdout
-    assert "scores of 1 model · 3 classes · 90 val / 90 test" in text
+    assert "logits of 1 model · 3 classes · 90 val / 90 test" in text
     assert "Temperature and minimum-cost decisions cost" in text
     assert max(map(len, text.splitlines())) <= 100
     assert not list(tmp_path.glob("runs*"))
@@ -389,12 +390,25 @@ def test_scores_of_ordered_classes(tmp_path: Path) -> None:
         (["--plan", "x.toml"], "--plan"),
         (["--epochs", "3", "--label", "y", "--out", "x", "--fresh"], "--epochs, --label, --out, --fresh"),
         (["--option", "lls.rank=2", "--set", "head_l2=1", "--workers", "1"], "--option, --set, --workers"),
-        (["--examples", "2", "--probabilities", "inverted"], "--probabilities, --examples"),
+        (["--examples", "2", "--inverted"], "--inverted, --examples"),
     ],
 )
 def test_scores_beside_what_would_train(typed: list[str], named: str, tmp_path: Path) -> None:
     paths = score_files(tmp_path)
     refused(f"`--scores` must be given without {named}. Got both. Nothing is trained there", "--scores", *paths, *typed)
+
+
+def test_scores_say_what_they_are(tmp_path: Path) -> None:
+    for path in (tmp_path / "val.npz", tmp_path / "test.npz"):
+        chance = np.random.default_rng(len(path.name))
+        scores = chance.dirichlet([1, 1, 1], size=90)
+        scores[5] *= 0.99
+        np.savez(path, scores=scores, y=chance.integers(3, size=90))
+    files = [str(tmp_path / "val.npz"), str(tmp_path / "test.npz")]
+    refused("row 5 of", "--scores", *files)
+    for kind in ("logits", "probabilities"):
+        assert f"{kind} of 1 model" in run("--scores", *files, f"--{kind}").stdout
+    refused("`--scores` must be followed by NPZ files", "--scores", "--probabilities")
 
 
 def test_scores_at_another_level(tmp_path: Path) -> None:

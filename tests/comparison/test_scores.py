@@ -67,7 +67,7 @@ def test_one_model() -> None:
     assert found.verdict.subject == "min-cost"
     assert not found.verdict.indicative
     assert (
-        found.content["title"] == "scores of 1 model · 3 classes · 120 val / 200 test · 1 seed · cost: squared distance"
+        found.content["title"] == "logits of 1 model · 3 classes · 120 val / 200 test · 1 seed · cost: squared distance"
     )
     assert json.loads(json.dumps(found.content, allow_nan=False)) == found.content
     assert "vs model" not in found.table()  # there is nothing it could be compared with

@@ -83,6 +83,6 @@ def test_a_malicious_file_is_not_executed(tmp_path: Path) -> None:
 
     payload = pickle.dumps(Bomb(), protocol=2)
     (tmp_path / "checkpoint.pt").write_bytes(hashlib.blake2b(payload, digest_size=32).digest() + payload)
-    with pytest.raises(pickle.UnpicklingError):
-        checkpoint.load(tmp_path)
+    with pytest.warns(UserWarning, match="going on from the one before it"):
+        assert checkpoint.load(tmp_path) is None
     assert not (tmp_path / "executed").exists()

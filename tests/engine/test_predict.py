@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 import torch
 
-from labelspace import data
+from labelspace import Decision, data
 from labelspace.engine.inputs import Inputs
+from labelspace.engine.predictions import Ready, Tally, predictions
 from labelspace.engine.run import Run, train
 from signing import signed_again
 
@@ -333,3 +334,24 @@ def test_only_the_arrays_that_are_asked_for_are_read(tmp_path: Path) -> None:
     assert [value for piece in pieces for value in piece.kept["who"]] == list(range(40))
     with pytest.raises(ValueError, match="an NPZ file of plain arrays. Got new.npz: an array of Python objects"):
         list(Inputs(run.preprocessing).pieces(tmp_path / "new.npz", 16, ["junk"]))
+
+
+def test_scores_that_are_not_finite_are_no_predictions(tmp_path: Path) -> None:
+    run = train(([[float(v)] for v in range(40)], ["low"] * 20 + ["tall"] * 20), model="linear", epochs=1)
+    weights = {name: value.clone() for name, value in run.weights.items()}
+    next(iter(weights.values())).fill_(torch.nan)
+    diverged = replace(run, weights=weights)
+    with pytest.raises(ValueError, match=r"for sample 0 \(and 4 more\)"):
+        diverged.predict(torch.zeros(5, 1))
+    np.savez(tmp_path / "x.npz", x=np.array([[1.0], [3e38], [2.0]], np.float32))
+    large = replace(
+        run, weights={name: value * 1e30 if value.ndim == 2 else value for name, value in run.weights.items()}
+    )
+    with pytest.raises(ValueError, match=r"`scores` of Run.predict must be finite .* Got \S+ for sample 1\. "):
+        large.predict(tmp_path / "x.npz")
+    tally = Tally()
+    decision = Decision("argmax", 1.0, None, run.preprocessing["names"])
+    columns = next(predictions(Ready(large, decision), tmp_path / "x.npz", tally))
+    assert tally.unread == [("1", "its scores are not finite numbers")]
+    assert [cell is None for cell in columns["class"]] == [False, True, False]
+    assert columns["decision"][1] is None

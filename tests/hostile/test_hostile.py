@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from hostile import label_files, pictures, tables, taxonomies
+from hostile import checkpoints, criterion_calls, label_files, pictures, records, tables, taxonomies
 from hostile.outcomes import OUTCOMES, Case, Payload, judge, tally
 
 TIMES = int(os.environ.get("LABELSPACE_FUZZ", "1"))
@@ -18,6 +18,9 @@ ATTACKS = [
     ("tables", tables.tries, 150),
     ("pictures and archives", pictures.tries, 40),
     ("taxonomies and prices", taxonomies.tries, 200),
+    ("criterion calls", criterion_calls.tries, 300),
+    ("records", records.tries, 40),
+    ("checkpoints", checkpoints.tries, 30),
 ]
 
 
@@ -29,7 +32,8 @@ def test_nothing_gets_through(title, tries, count, capsys, tmp_path, monkeypatch
     with capsys.disabled():
         print(f"\n{found}")
     assert found.bad == 0, "\n".join([str(found), *found.examples])
-    assert found.counts["refused"] > 0
+    # a checkpoint that is not sound is no error: the one before it is used
+    assert found.counts["refused"] > 0 or title == "checkpoints"
     assert found.counts["accepted and right"] > 0, "an attack that is always refused shows little"
 
 

@@ -52,4 +52,5 @@ def cross_entropy(target: Array, log_p: Array) -> Array:
 
 
 def weighted_mean(values: Array, weight: Array) -> float:
-    return float((values * weight).sum() / weight.sum()) if weight.sum() > 0 else 0.0
+    counted = np.where(weight > 0, values, 0.0)  # what has no weight may be infinite
+    return float((counted * weight).sum() / weight.sum()) if weight.sum() > 0 else 0.0

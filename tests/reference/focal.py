@@ -2,16 +2,17 @@
 
 import numpy as np
 
-from reference.case import Array, Case, softmax, weighted_mean
+from reference.case import Array, Case, log_softmax, weighted_mean
 
 
 def loss(case: Case, frozen: Case) -> float:
     values = np.zeros(len(case.y))
-    for i, row in enumerate(softmax(case.output)):
-        for k, p in enumerate(row):
+    for i, row in enumerate(log_softmax(case.output)):
+        for k, log_p in enumerate(row):
             if case.y[i, k] > 0:
+                p = np.exp(log_p)
                 gamma = case.state.get("gamma", 5.0 if p < 0.2 else 3.0)
-                values[i] -= case.y[i, k] * (1 - p) ** gamma * np.log(p)
+                values[i] -= case.y[i, k] * (1 - p) ** gamma * log_p
     return weighted_mean(values, case.weight)
 
 

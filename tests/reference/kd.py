@@ -7,6 +7,7 @@ def loss(case: Case, frozen: Case) -> float:
     tau, beta = case.state["temperature"], case.state["hard"]
     factor = tau**2 if case.attributes["scale"] else 1.0
     teacher = softmax(frozen.extras["teacher"] / tau)
-    soft = cross_entropy(teacher, log_softmax(case.output / tau))
-    values = beta * cross_entropy(case.y, log_softmax(case.output)) + (1 - beta) * factor * soft
+    # shares are in the targets: no share of something infinite is nothing
+    soft = cross_entropy((1 - beta) * factor * teacher, log_softmax(case.output / tau))
+    values = cross_entropy(beta * case.y, log_softmax(case.output)) + soft
     return weighted_mean(values, case.weight)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from reference.case import Array, Case, log_softmax, softmax, weighted_mean
+from reference.case import Array, Case, cross_entropy, log_softmax, softmax, weighted_mean
 
 
 def spread(case: Case) -> Array:
@@ -29,7 +29,7 @@ def loss(case: Case, frozen: Case) -> float:
     entropies = {
         "-H(t)": (t * log_t).sum(1),
         "H(t,p)": -(t * log_p).sum(1),
-        "-H(p)": (p * log_p).sum(1),
+        "-H(p)": -cross_entropy(p, log_p),
         "H(p,t)": -(p * log_t).sum(1),
     }
     values = sum(entropies[term] for term in case.attributes["loss_terms"])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from reference.case import Array, Case, log_softmax, weighted_mean
+from reference.case import Array, Case, cross_entropy, log_softmax, weighted_mean
 
 
 def due(case: Case) -> bool:
@@ -33,7 +33,8 @@ def repel(case: Case) -> Array:
         for j in rows:
             if i != j:
                 norms = np.linalg.norm(case.output[i]) * np.linalg.norm(case.output[j])
-                values[i] += (1 - case.y[i] @ case.y[j]) * (case.output[i] @ case.output[j]) / norms
+                cosine = (case.output[i] @ case.output[j]) / norms if norms > 0 else 0.0
+                values[i] += (1 - case.y[i] @ case.y[j]) * cosine
     return values
 
 
@@ -42,14 +43,15 @@ def loss(case: Case, frozen: Case) -> float:
     recomputed = case.attributes["order"] == "as printed" and case.state["repel"] > 0  # line 8 of the algorithm
     if case.attributes["order"] != "update first" and not recomputed:
         centres = case.state["label_matrix"]
-    distances = np.array([[max(np.linalg.norm(z - c), 1e-6) for c in centres] for z in case.output])
-    value = weighted_mean(-(case.y * log_softmax(-distances)).sum(1), case.weight)
-    if not due(case):
+    distances = [[max(np.linalg.norm(z - c), 1e-6) for c in centres] for z in case.output]
+    log_p = log_softmax(-np.reshape(distances, case.y.shape))
+    value = weighted_mean(cross_entropy(case.y, log_p), case.weight)
+    count = (case.y.sum(1) > 0).sum()
+    if not due(case) or count == 0:
         return value
     if not case.attributes["repel_mean"]:
-        count = (case.y.sum(1) > 0).sum()
         return value + float(case.state["repel"] * count * weighted_mean(repel(case), case.weight))
-    return value + float(case.state["repel"]) * weighted_mean(repel(case), case.weight) / (case.y.sum(1) > 0).sum()
+    return value + float(case.state["repel"]) * weighted_mean(repel(case), case.weight) / count
 
 
 def after(case: Case) -> dict[str, Array]:

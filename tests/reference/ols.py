@@ -9,7 +9,8 @@ def loss(case: Case, frozen: Case) -> float:
     log_p = log_softmax(case.output)
     sigma = case.state["smoothing"]
     own, spread = (1, 1) if case.attributes["both"] else (1 - sigma, sigma)
-    values = own * cross_entropy(case.y, log_p) + spread * cross_entropy(case.y @ case.state["label_matrix"], log_p)
+    # shares are in the targets: no share of something infinite is nothing
+    values = cross_entropy(own * case.y, log_p) + cross_entropy(spread * (case.y @ case.state["label_matrix"]), log_p)
     return weighted_mean(values, case.weight)
 
 

@@ -17,7 +17,12 @@ def loss(case: Case, frozen: Case) -> float:
     log_teacher = np.log(np.where(teacher > 0, teacher, 1.0))
     parts = teacher * (log_teacher - log_p)
     divergence = parts.mean(axis=1) if case.attributes["average"] == "classes" else parts.sum(axis=1)
-    return weighted_mean((1 - alpha) * cross_entropy(case.y, log_p) + alpha * factor * divergence, case.weight)
+    # no share of something infinite is nothing
+    own, others = (
+        share * np.where(share > 0, part, 0)
+        for share, part in ((1 - alpha, cross_entropy(case.y, log_p)), (alpha * factor, divergence))
+    )
+    return weighted_mean(own + others, case.weight)
 
 
 def target(case: Case) -> Array:

@@ -17,6 +17,9 @@ def scores(case: Case) -> Array:
 
 def divergence(z: Array, score: Array, label: int) -> float:
     others = [k for k in range(len(z)) if k != label]
+    others = [k for k in others if z[k] > -np.inf]  # a class that is ruled out has no share
+    if not others:
+        return 0.0
     zipf = np.array([1 / (1 + sum(score > score[k])) for k in others])
     zipf = zipf / zipf.sum()
     return float((zipf * (np.log(zipf) - log_softmax(z[others]))).sum())

@@ -36,7 +36,9 @@ Example: labelspace compare --epochs 90 --optimiser sgd --momentum 0 --schedule 
 Example: labelspace compare --scores val.npz test.npz --cost prices.csv"""
 
 # what is heeded beside these two flags
-WITH_SCORES = frozenset(["scores", "data", "cost", "space", "names", "margin", "level", "as_json", "as_markdown"])
+WITH_SCORES = frozenset(
+    ["scores", "data", "cost", "space", "names", "logits", "margin", "level", "as_json", "as_markdown"]
+)
 WITH_PLAN = frozenset(["plan", "out", "fresh", "workers", "examples", "as_json", "as_markdown"])
 
 
@@ -117,13 +119,18 @@ def compare(
     ] = None,
     margin: Annotated[float | None, typer.Option(help="Relative changes within ± this do not matter.")] = None,
     level: Annotated[float | None, typer.Option(help="Of the intervals.", show_default="0.95")] = None,
-    probabilities: Annotated[
-        str | None, typer.Option(help='"as is", or "inverted" to undo a known smoothing before decisions.')
-    ] = None,
+    inverted: Annotated[bool, typer.Option("--inverted", help="Undo a known smoothing before decisions.")] = False,
     plan: Annotated[Path | None, typer.Option(help="Repeat the comparison of this plan.toml exactly.")] = None,
     scores: Annotated[
         bool, typer.Option("--scores", help="Compare scores of models trained anywhere; nothing is trained.")
     ] = False,
+    logits: Annotated[
+        bool | None,
+        typer.Option(
+            "--logits/--probabilities",
+            help="What --scores are. Left out, rows that all sum to 1 are probabilities; what is nearly so is refused.",
+        ),
+    ] = None,
     names: Annotated[str | None, typer.Option(help="Class names for --scores, with commas between.")] = None,
     label: shared.Label = None,
     text: shared.Text = None,
@@ -154,8 +161,12 @@ def compare(
     given = data or []
     if scores:
         _refuse_beside(context, "--scores", WITH_SCORES, "Nothing is trained there, so that they would change nothing.")
-        _print(_scored(given, cost, space, names, {"margin": margin, "level": level}), as_json, as_markdown)
+        kind = None if logits is None else "logits" if logits else "probabilities"
+        others = {"kind": kind, "margin": margin, "level": level}
+        _print(_scored(given, cost, space, names, others), as_json, as_markdown)
         return
+    if logits is not None:
+        raise InputError("", "--logits` and `--probabilities", "given with --scores", "one of them without")
     if names is not None:
         raise InputError("", "--names", "given with --scores", "it without", "Data name their classes themselves.")
     if plan is not None:
@@ -197,7 +208,7 @@ def compare(
         "augment": augment,
         "margin": margin,
         "level": level,
-        "probabilities": probabilities,
+        "probabilities": "inverted" if inverted else None,
         "data_options": reader or None,
         "method_options": of_methods(option or []) or None,
     }

@@ -6,7 +6,7 @@ from typing import Any
 from labelspace import _checks
 from labelspace.cli.options import parsed_options
 
-OTHER_FLAGS = {"method_options": "--option", "data_options": "--data-option"}
+OTHER_FLAGS = {"method_options": "--option", "data_options": "--data-option", "probabilities": "--inverted"}
 
 
 def of_methods(texts: list[str]) -> dict[str, dict[str, Any]]:

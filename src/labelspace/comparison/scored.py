@@ -16,6 +16,7 @@ from labelspace.comparison.knowledge import known
 from labelspace.comparison.outcome import Outcome, Scores
 from labelspace.comparison.result import Comparison
 from labelspace.comparison.rows import Row, against_reference, make_row
+from labelspace.comparison.score_kind import Kind, Table, as_logits
 from labelspace.comparison.summary import costliest, extra_columns
 from labelspace.comparison.verdict import judge_decisions, judge_rows
 from labelspace.data.npy import Stored
@@ -28,6 +29,16 @@ MARGIN, LEVEL = 0.05, 0.95
 # what is read of an NPZ file; other arrays in it stay where they are
 PLAIN = ("scores", "y", "groups")
 MEMBERS = ("names", *PLAIN, *(f"{part}_{name}" for part in ("validation", "test") for name in PLAIN))
+
+
+class Given(NamedTuple):
+    """What was given for a named model: validation and test, class names and groups where a file has them."""
+
+    name: str
+    tables: tuple[Table, Table]
+    y: tuple[Tensor, Tensor]
+    names: tuple[str, ...] | None
+    groups: Tensor | None
 
 
 class Model(NamedTuple):
@@ -44,6 +55,7 @@ def compare_scores(
     cost: Any = None,
     names: Sequence[str] | None = None,
     space: str | Path | LabelSpace | None = None,
+    kind: Kind | None = None,
     margin: float = MARGIN,
     level: float = LEVEL,
     command: str = "",
@@ -55,11 +67,13 @@ def compare_scores(
             an NPZ file, or a pair ``(scores, y)``. A file holds ``scores`` ``(N, K)``, or ``(seeds, N, K)`` for several
             seeds, and ``y`` ``(N,)``; ``names`` ``(K,)`` and ``groups`` ``(N,)`` if known. One file may hold both parts
             as ``validation_scores``, ``validation_y``, ``test_scores`` and ``test_y``; its name then stands alone.
-            Scores are logits or probabilities.
+            Scores are logits in all of them, or probabilities in all.
         cost: what mistakes cost, as ``labelspace.sources.prices`` takes it.
         names: the classes, where files do not name them.
         space: what is known about the classes, as ``labelspace.sources.named`` takes it: the order or the tree that
             prices speak of.
+        kind: ``"logits"`` or ``"probabilities"``. Without it, scores whose rows all sum to 1 are probabilities, and
+            what only nearly looks like them is refused. Probabilities may miss 1 by 0.05 where it is said.
         margin: relative changes within ± this do not matter, in (0, 1].
         level: of the intervals, in (0, 1).
         command: how it was asked for.
@@ -76,7 +90,8 @@ def compare_scores(
     if not given:
         raise _checks.fail("compare", "scores", "those of at least one model", "none")
     found = [_read(name, parts) for name, parts in given.items()]
-    models, classes = [model for model, _ in found], _classes(names, found)
+    known_kind, models = _models(found, kind)
+    classes = _classes(names, found)
     _checks.number("compare", "margin", margin, low=0, high=1, open_low=True)
     _checks.number("compare", "level", level, low=0, high=1, open_low=True, open_high=True)
     given_space = None if space is None else named(space, classes)
@@ -101,7 +116,7 @@ def compare_scores(
     counts = {"validation": len(first.validation_y), "test": len(first.test_y)}
     content = {
         "format": 1,
-        "title": _title(classes, counts, models, about),
+        "title": _title(known_kind, classes, counts, models, about),
         "data": {"name": "scores", "names": list(classes), "counts": counts, **_grouped(groups)},
         "seeds": list(range(len(models[0].scores))),
         "cost": {"words": about, "example": example, "priced": judge.priced},
@@ -139,10 +154,10 @@ def _row(name: str, outcome: Outcome, number: int) -> Row:
     )
 
 
-def _title(names: Sequence[str], counts: dict[str, int], models: Sequence[Model], about: str) -> str:
+def _title(kind: str, names: Sequence[str], counts: dict[str, int], models: Sequence[Model], about: str) -> str:
     seeds = len(models[0].scores)
     parts = [
-        f"scores of {len(models)} {'model' if len(models) == 1 else 'models'}",
+        f"{kind} of {len(models)} {'model' if len(models) == 1 else 'models'}",
         f"{len(names)} classes",
         f"{counts['validation']:,} val / {counts['test']:,} test",
         f"{seeds} {'seed' if seeds == 1 else 'seeds'}",
@@ -151,8 +166,18 @@ def _title(names: Sequence[str], counts: dict[str, int], models: Sequence[Model]
     return " · ".join(parts)
 
 
-def _read(name: str, parts: Any) -> tuple[Model, tuple[str, ...] | None]:
-    """Return a model's scores, and class names where a file has them."""
+def _models(found: Sequence[Given], kind: Kind | None) -> tuple[Kind, list[Model]]:
+    """Return what all scores are, and every model's as logits."""
+    known, logits = as_logits([table for given in found for table in given.tables], kind)
+    models = []
+    for given, validation, test in zip(found, logits[::2], logits[1::2], strict=True):
+        seeds = zip(validation, test, strict=True)
+        models.append(Model(given.name, [Scores(a, given.y[0], b, given.y[1]) for a, b in seeds], given.groups))
+    return known, models
+
+
+def _read(name: str, parts: Any) -> Given:
+    """Return what was given for a model."""
     if isinstance(parts, str | Path):
         parts = [parts]
     if not isinstance(parts, list | tuple) or len(parts) not in (1, 2):
@@ -162,17 +187,22 @@ def _read(name: str, parts: Any) -> tuple[Model, tuple[str, ...] | None]:
     if len(parts) == 1:
         table = _arrays(parts[0])
         pieces = [_renamed(table, part, parts[0]) for part in ("validation", "test")]
+        origins = [f"{part}_scores in {parts[0]}" for part in ("validation", "test")]
     else:
         pieces = [_arrays(part) for part in parts]
-    (validation, validation_y), (test, test_y) = (_part(piece, name) for piece in pieces)
+        spoken = (f"the {part} scores of {name!r}" for part in ("validation", "test"))
+        origins = [
+            str(part) if isinstance(part, str | Path) else words for part, words in zip(parts, spoken, strict=True)
+        ]
+    found = [_part(piece, name, origin) for piece, origin in zip(pieces, origins, strict=True)]
+    (validation, validation_y), (test, test_y) = found
     if len(validation) != len(test) or validation.shape[2] != test.shape[2]:
         got = f"{tuple(validation.shape)} and {tuple(test.shape)} for {name!r}"
         raise _checks.fail("compare", "scores", "of the same seeds and classes in validation and test", got)
     named = _named(name, pieces)
     groups = pieces[1].get("groups")
     codes = None if groups is None else torch.from_numpy(units_of("compare", groups, len(test_y)))
-    found = [Scores(left, validation_y, right, test_y) for left, right in zip(validation, test, strict=True)]
-    return Model(name, found, codes), named
+    return Given(name, (Table(origins[0], validation), Table(origins[1], test)), (validation_y, test_y), named, codes)
 
 
 def _named(name: str, pieces: Sequence[dict[str, Any]]) -> tuple[str, ...] | None:
@@ -210,7 +240,7 @@ def _renamed(table: dict[str, Any], part: str, path: Any) -> dict[str, Any]:
     return {**found, **{name: value for name, value in extra.items() if value is not None}}
 
 
-def _part(arrays: dict[str, Any], name: str) -> tuple[Tensor, Tensor]:
+def _part(arrays: dict[str, Any], name: str, origin: str) -> tuple[Tensor, Tensor]:
     """Return scores ``(seeds, N, K)`` and classes ``(N,)``."""
     for key in ("scores", "y"):
         if key not in arrays:
@@ -220,23 +250,16 @@ def _part(arrays: dict[str, Any], name: str) -> tuple[Tensor, Tensor]:
     if table.ndim != 3 or 0 in table.shape or table.shape[2] < 2:
         expected = "scores of shape (N, K), or (seeds, N, K), with at least one sample and two classes"
         raise _checks.fail("compare", "scores", expected, f"{tuple(given.shape)} for {name!r}")
-    if not bool(torch.isfinite(table).all()):
-        raise _checks.fail("compare", "scores", "finite", f"NaN or infinity for {name!r}")
+    bad = (~torch.isfinite(table)).nonzero()
+    if len(bad):
+        raise _checks.fail("compare", "scores", "finite", f"{table[tuple(bad[0])]} in row {int(bad[0, 1])} of {origin}")
     y = _inputs.class_indices("compare", "y of scores", arrays["y"], samples=table.shape[1], classes=table.shape[2])
-    return _as_logits(table.double()), y
+    return table.cpu(), y
 
 
-def _as_logits(table: Tensor) -> Tensor:
-    """Return scores as they are, and probabilities as their logarithms: what softmax turns into them again."""
-    sums = table.sum(dim=2)
-    if bool((table >= 0).all()) and bool(torch.isclose(sums, torch.ones_like(sums), atol=1e-3).all()):
-        return table.clamp_min(1e-30).log()
-    return table
-
-
-def _classes(names: Sequence[str] | None, found: Sequence[tuple[Model, tuple[str, ...] | None]]) -> tuple[str, ...]:
-    count = found[0][0].scores[0].test.shape[1]
-    known = {each: model.name for model, each in found if each}
+def _classes(names: Sequence[str] | None, found: Sequence[Given]) -> tuple[str, ...]:
+    count = found[0].tables[1].values.shape[2]
+    known = {given.names: given.name for given in found if given.names}
     if len(known) > 1 and names is None:
         expected = "of the same classes, in the same order, for every model"
         got = " and ".join(f"{', '.join(each[:5])} … for {name!r}" for each, name in list(known.items())[:2])

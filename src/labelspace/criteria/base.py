@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from labelspace import _checks, _distributed
 from labelspace.criteria import targets
-from labelspace.criteria.layout import Batch, Layout
+from labelspace.criteria.layout import Batch, Layout, likeliest
 from labelspace.criteria.statistics import Statistics
 from labelspace.space import LabelSpace
 
@@ -72,7 +72,8 @@ class Criterion(nn.Module, ABC):
         weight: one factor per class, applied to a sample by its true class; the mean divides by their sum.
         ignore_index: samples with this label leave every term, statistic and denominator.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        class_dim: where classes are in ``output``: 1 as in torch, −1 for ``(B, T, K)``.
+        class_dim: where classes are in ``output``: 1 as in torch, −1 for ``(B, T, K)``; probabilities, features and a
+            teacher's logits are in the same layout.
         preset: a named set of options, for example ``"paper"``.
         global_mean: in distributed training, divide by the sum of weights over all ranks (needs every rank to
             call the criterion in step), so that training is that of one process; ``"sum"`` is the sum over all ranks,
@@ -218,6 +219,7 @@ class Criterion(nn.Module, ABC):
         extras = {name: self._needed(name, given[name]) for name in needs}
         with _no_autocast(output):
             batch = self._layout().batch(output, y, extras)
+            self._check_device(output)
             loss = self._reduced(self.terms(batch.output, batch.y, **batch.extras), batch)
             if self.training and torch.is_grad_enabled() and self.statistics:
                 self._observe(batch)
@@ -231,8 +233,12 @@ class Criterion(nn.Module, ABC):
 
     @final
     def predict(self, output: Tensor) -> Tensor:
-        """Return the predicted class indices."""
-        return self.scores(output).argmax(dim=self.class_dim)
+        """Return the predicted class indices.
+
+        Scores of a sample that are not finite name no class: they are refused on the CPU, and are −1 on other devices
+        and in compiled code, where to look would be to wait. A class may be ruled out by −inf.
+        """
+        return likeliest(f"{type(self).__name__}.predict", self.scores(output), self.class_dim)
 
     @final
     def end_epoch(self) -> None:
@@ -316,6 +322,14 @@ class Criterion(nn.Module, ABC):
             self.ignore_index,
             self.soft_targets,
         )
+
+    def _check_device(self, output: Tensor) -> None:
+        held = {tensor.device.type for tensor in (*self.parameters(), *self.buffers()) if tensor.ndim}
+        if held - {output.device.type}:
+            here = output.device.type
+            remedy = f"Move the criterion there: criterion.to({here!r})."
+            expected = f"on the device of the criterion, {', '.join(sorted(held))}"
+            raise _checks.fail(type(self).__name__, "output", expected, here, remedy)
 
     def _needed(self, name: str, value: Tensor | None) -> Tensor:
         if value is None:
@@ -433,6 +447,6 @@ class Criterion(nn.Module, ABC):
 
 def _no_autocast(output: Tensor) -> AbstractContextManager[Any]:
     """Return a context in which losses are computed in the precision they are given."""
-    if output.device.type == "meta":
+    if not isinstance(output, Tensor) or output.device.type == "meta":
         return nullcontext()
     return torch.autocast(output.device.type, enabled=False)

@@ -72,7 +72,7 @@ class Distillation(Criterion):
         if teacher.shape != output.shape:
             remedy = "Give the teacher's logits over the same classes, not its predictions."
             expected = f"logits for {len(self.names)} classes, in the layout of `output`"
-            got = f"{teacher.shape[-1] if teacher.ndim > 1 else 'no'} columns"
+            got = f"{teacher.shape[-1]} columns"
             raise _checks.fail(type(self).__name__, "teacher", expected, got, remedy)
         soft = torch.softmax(teacher.detach() / self.temperature, dim=-1).to(output.dtype)
         share = (1 - self.hard) * (self.temperature.square() if self.scale else 1)

@@ -33,19 +33,21 @@ class Layout(NamedTuple):
         flat = self.flatten(output)
         shape = self._sample_shape(output)
         self._check_target(output, y, shape)
+        for name, value in extras.items():
+            check_dense(self.owner, name, value, output)
         labels = self._probabilities(y, flat.dtype) if y.is_floating_point() else self._indices(y)
         valid = labels.sum(dim=-1) > 0 if labels.ndim == 2 else labels >= 0
         # an ignored row may hold anything, even NaN: zeros keep it out of values and gradients alike
         flat = torch.where(valid.unsqueeze(-1), flat, 0)
-        return Batch(
-            flat, labels, valid, {k: self._extra(k, v, valid, shape, flat.dtype) for k, v in extras.items()}, shape
-        )
+        found = {name: self._extra(name, value, valid, output, flat.dtype) for name, value in extras.items()}
+        return Batch(flat, labels, valid, found, shape)
 
     def flatten(self, output: Tensor) -> Tensor:
         """Return ``(n, D)`` rows in float32, or float64 where they come so."""
         if not isinstance(output, Tensor) or not output.is_floating_point():
             got = getattr(output, "dtype", type(output).__name__)
             raise _checks.fail_type(self.owner, "output", "a floating point tensor", got)
+        check_dense(self.owner, "output", output)
         if output.ndim < 2:
             remedy = "Add a batch dimension with output[None]."
             got = f"shape {tuple(output.shape)}"
@@ -71,6 +73,7 @@ class Layout(NamedTuple):
         if not isinstance(y, Tensor) or y.dtype == torch.bool or y.is_complex():
             got = getattr(y, "dtype", type(y).__name__)
             raise _checks.fail_type(self.owner, "y", "a tensor of class indices or probabilities", got)
+        check_dense(self.owner, "y", y, output)
         if not y.is_floating_point():
             if y.shape != shape:
                 expected = f"class indices of shape {tuple(shape)}"
@@ -87,6 +90,9 @@ class Layout(NamedTuple):
 
     def _indices(self, y: Tensor) -> Tensor:
         flat = y.reshape(-1).long()
+        if y.dtype == torch.uint64:
+            # from 2⁶³ on they would become negative, and could be taken for ignore_index
+            flat = torch.where(flat < 0, torch.iinfo(torch.int64).max, flat)
         labels = torch.where(flat == self.ignore_index, -1, flat)
         if _may_look_at(labels):
             wrong = labels[(labels < -1) | (labels >= self.classes) | ((labels == -1) & (flat != self.ignore_index))]
@@ -111,24 +117,70 @@ class Layout(NamedTuple):
                 raise _checks.fail(self.owner, "y", expected, got, "Divide each row by its sum.")
         return flat / torch.where(mass > 0, mass, 1)
 
-    def _extra(self, name: str, value: Tensor, valid: Tensor, shape: torch.Size, dtype: torch.dtype) -> Tensor:
-        """Return an extra with samples flattened: indices ``(n,)``, everything else ``(n, …)`` in float."""
+    def _extra(self, name: str, value: Tensor, valid: Tensor, output: Tensor, dtype: torch.dtype) -> Tensor:
+        """Return an extra with samples flattened: indices ``(n,)``, everything else ``(n, F, …)`` in float.
+
+        Extras are in the layout of ``output``, their width where it has classes. Only beside an output of two
+        dimensions may there be more, behind those: the positions of a feature map.
+        """
+        shape = self._sample_shape(output)
+        if name == "index":
+            if value.is_floating_point() or value.is_complex() or value.dtype == torch.bool:
+                raise _checks.fail_type(self.owner, name, "whole numbers, one per sample", value.dtype)
+            self._check_samples(name, value, value.shape, shape)
+            return value.reshape(-1)
         if not value.is_floating_point():
-            flat = value.reshape(-1)
-        elif len(shape) > 1:
-            flat = value.movedim(self.class_dim, -1).reshape(-1, value.shape[self.class_dim]).to(dtype)
-        else:
-            flat = value.to(dtype)
-        if flat.shape[0] != valid.shape[0]:
-            expected = f"for the same {valid.shape[0]} samples as `output`"
+            raise _checks.fail_type(self.owner, name, "a floating point tensor", value.dtype)
+        if value.ndim < 2 or (value.ndim != output.ndim and output.ndim > 2):
+            expected = f"in the layout of `output`, which has {output.ndim} dimensions"
             raise _checks.fail(self.owner, name, expected, f"shape {tuple(value.shape)}")
-        if not flat.is_floating_point():
-            return flat
+        moved = value.movedim(self.class_dim % output.ndim, 1 if output.ndim == 2 else -1)
+        self._check_samples(name, value, moved.shape[:1] if output.ndim == 2 else moved.shape[:-1], shape)
+        flat = (moved if output.ndim == 2 else moved.reshape(-1, moved.shape[-1])).to(dtype)
         return torch.where(valid.reshape(-1, *[1] * (flat.ndim - 1)), flat, 0)
+
+    def _check_samples(self, name: str, value: Tensor, found: torch.Size, shape: torch.Size) -> None:
+        if found != shape:
+            expected = f"for the same {shape.numel()} samples as `output`, in its layout"
+            raise _checks.fail(self.owner, name, expected, f"shape {tuple(value.shape)}")
+
+
+def likeliest(owner: str, scores: Tensor, dim: int) -> Tensor:
+    """Return the class with the largest score, the first of equals.
+
+    Scores that name none (NaN, an infinite largest, all ruled out) are refused where values can be looked at without
+    stopping a device or a compiler; elsewhere the class is −1, which no metric takes for one.
+
+    Args:
+        owner: the function that was called.
+        scores: of any layout; −inf rules a class out.
+        dim: where classes are.
+    """
+    sound = torch.isfinite(scores.amax(dim=dim))  # the largest is NaN where anything is
+    if _may_look_at(sound) and not bool(sound.all()):
+        place = (~sound).nonzero()[0].tolist()
+        number = place[0] if len(place) == 1 else tuple(place)
+        more = f" (and {int((~sound).sum()) - 1} more)" if int((~sound).sum()) > 1 else ""
+        got = f"{scores.movedim(dim, -1)[tuple(place)].max().item():g} for sample {number}{more}"
+        remedy = "Look at the sample, or at the training: weights that diverged score nothing."
+        raise _checks.fail(owner, "scores", "finite to name a class", got, remedy)
+    return torch.where(sound, scores.argmax(dim=dim), -1)
+
+
+def check_dense(owner: str, argument: str, value: Tensor, beside: Tensor | None = None) -> None:
+    """Refuse what is no dense tensor, or is on another kind of device than ``output``."""
+    if not isinstance(value, Tensor):
+        raise _checks.fail_type(owner, argument, "a tensor", type(value).__name__)
+    if value.layout != torch.strided or value.is_nested:
+        got = "a nested tensor" if value.is_nested else f"layout {value.layout}"
+        raise _checks.fail_type(owner, argument, "a dense tensor", got, f"Give {argument}.to_dense().")
+    if beside is not None and value.device.type != beside.device.type:
+        expected = f"on the device of `output`, {beside.device.type}"
+        raise _checks.fail(owner, argument, expected, f"{value.device.type}")
 
 
 def _computed(tensor: Tensor) -> Tensor:
-    return tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor
+    return tensor if tensor.dtype in (torch.float32, torch.float64) else tensor.float()
 
 
 def _may_look_at(tensor: Tensor) -> bool:

@@ -163,8 +163,6 @@ class Retrospection(Criterion):
 
     def _places(self, index: Tensor, y: Tensor) -> Tensor:
         """Return the rows of the memory; an ignored sample may have any index and is given row 0."""
-        if index.is_floating_point() or index.dtype == torch.bool:
-            raise _checks.fail_type(type(self).__name__, "index", "whole numbers, one per sample", index.dtype)
         place = torch.where(y >= 0, index.long(), 0)
         if layout._may_look_at(place):
             wrong = place[(place < 0) | (place >= self.samples)]

@@ -60,7 +60,8 @@ class Normalise:
             >>> Normalise.stored({"kind": "table", "mean": [2.0], "std": [0.5]})(torch.tensor([[3.0]]))
             tensor([[2.]])
         """
-        return cls(facts["kind"], torch.tensor(facts["mean"]), torch.tensor(facts["std"]))
+        mean, std = (torch.tensor([float(value) for value in facts[name]]) for name in ("mean", "std"))
+        return cls(facts["kind"], mean, std)
 
 
 def statistics(x: Tensor, kind: str) -> Normalise:

@@ -5,6 +5,8 @@ import hashlib
 import io
 import os
 import warnings
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,18 +39,41 @@ def save(folder: Path, state: dict[str, Any]) -> None:
         raise CheckpointError(error.errno, f"{what} at {folder}. Nothing is lost. {remedy}") from error
 
 
-def load(folder: Path) -> dict[str, Any] | None:
-    """Return the newest sound state, or None; a damaged file is passed over, with a warning that says so."""
+def load(folder: Path, check: Callable[[Any], None] = lambda state: None) -> dict[str, Any] | None:
+    """Return the newest sound state, or None; what cannot be used is passed over, with a warning that says so.
+
+    Args:
+        folder: of the run.
+        check: raises ``ValueError`` for a state of something else.
+    """
     # between the two moves of a save the newest state is under its new name
     for name in ("checkpoint-new.pt", CURRENT, PREVIOUS):
         path = folder / name
         if not path.is_file():
             continue
-        content = path.read_bytes()
-        digest, payload = content[:DIGEST], content[DIGEST:]
-        if hashlib.blake2b(payload, digest_size=DIGEST).digest() == digest:
-            state = torch.load(io.BytesIO(payload), weights_only=True)
-            assert isinstance(state, dict)
-            return state
-        warnings.warn(f"{path} is damaged; going on from the one before it.", stacklevel=2)
+        try:
+            state = _read(path)
+            check(state)
+        except (OSError, ValueError) as error:
+            warnings.warn(f"{path} is damaged; going on from the one before it ({error}).", stacklevel=2)
+            continue
+        return state
     return None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    content = path.read_bytes()
+    digest, payload = content[:DIGEST], content[DIGEST:]
+    if hashlib.blake2b(payload, digest_size=DIGEST).digest() != digest:
+        raise ValueError("its digest is another")
+    try:
+        with zipfile.ZipFile(io.BytesIO(payload)) as archive:
+            # torch packs nothing, so that a small file cannot become a large one
+            if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()):
+                raise ValueError("it is packed")
+        state = torch.load(io.BytesIO(payload), weights_only=True)
+    except Exception as error:  # torch raises all sorts for what it did not write
+        raise ValueError(f"not what was written: {type(error).__name__}") from error
+    if not isinstance(state, dict):
+        raise ValueError(f"it holds {type(state).__name__}")
+    return state

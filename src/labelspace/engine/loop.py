@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from labelspace import _checks, _distributed
-from labelspace.engine import checkpoint, evaluate
+from labelspace.engine import checkpoint, evaluate, resumable
 from labelspace.engine.augment import Augment
 from labelspace.engine.build import Job, Outline, make_learner, training_labels
 from labelspace.engine.config import Config
@@ -233,13 +233,17 @@ class Loop:
         return all(bool(torch.isfinite(value).all()) for value in state if value.is_floating_point())
 
     def _restore(self) -> None:
-        state = None if self.folder is None else checkpoint.load(self.folder)
+        state = None if self.folder is None else checkpoint.load(self.folder, self._check)
         if state is None:
             return
         self.learner.load_state_dict(state["learner"])
         self.optimiser.load_state_dict(state["optimiser"])
         self.progress = Progress(**state["progress"])
         self.report("resumed", {"epoch": self.progress.epoch, "step": self.progress.step})
+
+    def _check(self, state: Any) -> None:
+        steps = len(in_batches(torch.arange(len(self.feed)), self.config.batch_size))
+        resumable.check(state, self.learner.state_dict(), self.optimiser, self.config.epochs, steps)
 
     def _not_finite(self, value: float, what: str) -> TrainingError:
         there = self.folder is not None and (self.folder / checkpoint.CURRENT).is_file()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 from labelspace import _checks
@@ -14,12 +15,13 @@ from labelspace.decision import Decision
 from labelspace.decision import stored as stored_decision
 from labelspace.engine import evaluate
 from labelspace.engine.inputs import Inputs, Piece
-from labelspace.engine.predict import about_unseen, flat, scorer
+from labelspace.engine.predict import Scorer, about_unseen, flat, scorer
 from labelspace.engine.run import Run
 from labelspace.records import RunFolder, whole
 
 FILE = "decision.json"
 DIGITS = 7  # of probabilities: what single precision holds
+NOT_FINITE = "its scores are not finite numbers"
 COLUMNS = ("class", "probability", "decision", "abstained")
 
 
@@ -85,7 +87,7 @@ def predictions(prepared: Ready, x: Any, tally: Tally, keep: Sequence[str] = ())
     """Yield columns: the file or row, what is kept, ``class``, ``probability``, ``decision`` and ``abstained``.
 
     ``class`` is the likeliest class and ``probability`` its own; ``decision`` follows the rule, and is empty where it
-    abstains. A sample that cannot be read has a name and nothing else.
+    abstains. A sample that cannot be read, or whose scores are not finite, has a name and nothing else.
 
     Args:
         prepared: from ``ready``.
@@ -95,14 +97,26 @@ def predictions(prepared: Ready, x: Any, tally: Tally, keep: Sequence[str] = ())
     """
     inputs = Inputs(prepared.run.preprocessing, prepared.run.config.backbone)
     score = scorer(prepared.run)
-    for piece in inputs.pieces(x, evaluate.BATCH, keep):
-        columns = _columns(piece, prepared.decision, score(piece.x) if len(piece.x) else None, by_file(inputs, x))
+    for given in inputs.pieces(x, evaluate.BATCH, keep):
+        piece, scores = _scored(given, score)
+        columns = _columns(piece, prepared.decision, scores, by_file(inputs, x))
         tally.rows += len(piece.names)
         tally.unread += [(piece.names[place], why) for place, why in piece.problems.items()]
         tally.unseen.update(flat(piece.unseen))
         tally.decisions.update(name for name in columns["decision"] if name is not None)
         tally.abstained += sum(flag is True for flag in columns["abstained"])
         yield columns
+
+
+def _scored(piece: Piece, score: Scorer) -> tuple[Piece, Tensor | None]:
+    """Return finite scores, None where there are none; a sample without them is a problem of its piece."""
+    if not len(piece.x):
+        return piece, None
+    scores = score(piece.x)
+    finite = torch.isfinite(scores).all(dim=1)
+    read = [place for place in range(len(piece.names)) if place not in piece.problems]
+    spoilt = {place: NOT_FINITE for place, sound in zip(read, finite.tolist(), strict=True) if not sound}
+    return piece._replace(problems=piece.problems | spoilt), scores[finite] if bool(finite.any()) else None
 
 
 def by_file(inputs: Inputs, x: Any) -> bool:

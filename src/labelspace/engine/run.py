@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from labelspace import _checks, _distributed
 from labelspace._checks import DamagedError
 from labelspace.criteria import criterion_class
+from labelspace.criteria.layout import likeliest
 from labelspace.criteria.registry import method_name
 from labelspace.data.dataset import Dataset
 from labelspace.engine import evaluate, predict
@@ -21,6 +22,7 @@ from labelspace.engine.feed import Feed
 from labelspace.engine.given import as_dataset, data_options
 from labelspace.engine.inputs import described
 from labelspace.engine.loop import Loop, Report
+from labelspace.engine.preprocessed import checked
 from labelspace.engine.restored import restored
 from labelspace.engine.teacher import Teacher
 from labelspace.learner import Learner
@@ -61,9 +63,10 @@ class Run:
 
     def __repr__(self) -> str:
         """Return one line: what was trained and how well."""
-        test = self.result["test"]
+        test = self.result.get("test") or {}  # nothing without samples
+        said = [f"{name} {test[name]:.4f}" for name in ("accuracy", "nll") if name in test]
         what = f"{self.config.method} {self.config.model} seed {self.config.seed}"
-        return f"Run({what}: test accuracy {test['accuracy']:.4f}, nll {test['nll']:.4f})"
+        return f"Run({what}: test {', '.join(said) or 'without samples'})"
 
     @classmethod
     def load(cls, folder: str | Path, *, allow_damaged: bool = False) -> "Run":
@@ -84,7 +87,7 @@ class Run:
         config = make_config(**stored.config())
         for name in config.option_keys:  # names of files follow from them
             _checks.choice("Run.load", "option_keys", name, criterion_class(config.method).space_options)
-        space, preprocessing = stored.label_space(), stored.preprocessing()
+        space, preprocessing = stored.label_space(), checked(stored.preprocessing(), stored.path)
         if list(space.names) != preprocessing.get("names"):
             got = (
                 f"classes {list(space.names)[:5]} where preprocessing.json has {str(preprocessing.get('names'))[:200]}"
@@ -127,8 +130,8 @@ class Run:
         Args:
             x: a tensor in the form of the dataset (uint8 images, columns, token ids), or raw samples, prepared as the
                 training data were: a path (CSV, Parquet, NPZ, a picture or a folder of pictures), a dict of columns or
-                of one row, a DataFrame, a list of texts or of pictures' files. What cannot be read stops it; a
-                category that training did not have is told by a warning.
+                of one row, a DataFrame, a list of texts or of pictures' files. What cannot be read, or has
+                scores that are not finite, stops it; a category that training did not have is told by a warning.
 
         Example:
             >>> rows, labels = [[float(value)] for value in range(40)], ["low"] * 20 + ["tall"] * 20
@@ -136,7 +139,7 @@ class Run:
             >>> run.predict(torch.tensor([[3.0], [35.0]]))
             tensor([0, 1])
         """
-        return self.scores_of(x).argmax(dim=1)
+        return likeliest("Run.predict", self.scores_of(x), 1)
 
     def scores_of(self, x: Any) -> Tensor:
         """Return scores ``(N, K)``; ``x`` is as for ``predict``."""

@@ -1,0 +1,87 @@
+"""What ``preprocessing.json`` of a run must hold: checked when it is read, so that a damaged file is one sentence."""
+
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from labelspace import _checks
+from labelspace.data.dataset import Kind
+
+LARGEST = 2**28  # numbers of one sample
+Size = Annotated[int, Field(ge=1, le=LARGEST)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, extra="allow", protected_namespaces=())
+
+
+class _Column(_Part):
+    name: str
+    fill: Number | str
+    categories: list[str] | None = None
+
+    @model_validator(mode="after")
+    def _agrees(self) -> "_Column":
+        if self.categories is None and isinstance(self.fill, str):
+            raise ValueError(f"a number that fills gaps in {self.name!r}")
+        if self.categories is not None and len(set(self.categories)) < len(self.categories):
+            raise ValueError(f"different categories of {self.name!r}")
+        return self
+
+
+class _Input(_Part):
+    kind: Kind | None = None
+    shape: list[Size] | None = None
+    resized: bool = False
+    encoding: list[_Column] | None = None
+    missing: str = "error"
+    text: str | None = None
+
+
+class _Content(_Part):
+    kind: Kind
+    names: list[str]
+    input_shape: list[Size]
+    mean: list[Number]
+    std: list[Annotated[float, Field(gt=0, allow_inf_nan=False)]]
+    train_samples: Annotated[int, Field(ge=0)]
+    tokens: int | None
+    vocabulary: list[str] | None
+    input: _Input = _Input()
+    architecture: dict[str, Any] | None = None
+
+    @model_validator(mode="after")
+    def _agrees(self) -> "_Content":
+        columns = 0 if self.kind == "text" else self.input_shape[0] if self.input_shape else 0
+        if not len(self.mean) == len(self.std) == columns:
+            raise ValueError(f"mean and std of {columns} numbers")
+        if self.tokens != (None if self.vocabulary is None else len(self.vocabulary)):
+            raise ValueError("as many tokens as the vocabulary has")
+        if max(math.prod(self.input_shape), math.prod(self.input.shape or [])) > LARGEST:
+            raise ValueError(f"samples of at most {LARGEST} numbers")
+        encoded = self.input.encoding
+        if encoded and sum(len(c.categories) if c.categories is not None else 1 for c in encoded) != columns:
+            raise ValueError(f"an encoding of {columns} features")
+        return self
+
+
+def checked(facts: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the facts as they are, after checking them.
+
+    Args:
+        facts: what the file held.
+        folder: of the run, for the message.
+    """
+    try:
+        _checks.class_names("Run.load", _Content.model_validate(facts).names)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        why = first["msg"].removeprefix("Value error, ")
+        got = f"{folder / 'preprocessing.json'}{f' at {place!r}' if place else ''}: {why}"
+        remedy = "The command that made the run computes it again."
+        raise _checks.fail("Run.load", "folder", "a run with a sound preprocessing.json", got, remedy) from error
+    return facts
