@@ -51,7 +51,7 @@ def test_nothing_is_missing_here() -> None:
 
 def test_one_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(_packages.APPLICATION, "no_such_module", "no-such-package")
-    text = 'need no-such-package, not installed here. Install it with: pip install "labelspace[compare]"'
+    text = 'need no-such-package, not installed here: pip install "labelspace[compare]"'
     assert _packages.missing().endswith(text)
 
 

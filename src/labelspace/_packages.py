@@ -28,8 +28,8 @@ def missing() -> str:
     if not absent:
         return ""
     return (
-        f"Data, models, training, comparing and the command line need {', '.join(absent)}, not installed here. "
-        'Install it with: pip install "labelspace[compare]"'
+        f"Data, models, training, comparing and the command line need {', '.join(absent)}, not installed here: "
+        'pip install "labelspace[compare]"'
     )
 
 
@@ -61,11 +61,11 @@ def optional(owner: str, module: str, extra: str) -> Any:
 
 
 def extras() -> dict[str, list[str]]:
-    """Return the packages of each extra of labelspace that is for users, by its name, in order."""
+    """Return the packages of each extra of labelspace by its name, in order, without those that gather others."""
     packages: dict[str, list[str]] = {}
     for text in requirements("labelspace"):
         match = re.match(r"([A-Za-z0-9_.-]+).*extra\s*==\s*['\"]([\w-]+)['\"]", text)
-        if match and match[2] != "dev" and match[1] != "labelspace":
+        if match and match[2] not in ("all", "dev") and match[1] != "labelspace":
             packages.setdefault(match[2], []).append(match[1])
     return dict(sorted(packages.items()))
 
