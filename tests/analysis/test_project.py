@@ -16,9 +16,10 @@ def clusters(features=80, each=30):
     return 6 * random.normal(size=(3, features))[y] / features**0.5 + random.normal(size=(3 * each, features)) * 0.2, y
 
 
-def test_pca_is_scikit_learns():
-    x, _ = clusters()
-    expected = torch.from_numpy(PCA(2, random_state=0).fit_transform(x)).float()
+@pytest.mark.parametrize(("features", "each"), [(80, 30), (12, 30), (300, 5), (200, 200)])
+def test_pca_is_scikit_learns(features, each):
+    x, _ = clusters(features, each)
+    expected = torch.from_numpy(PCA(2, svd_solver="full").fit_transform(x)).float()
     assert_close(projection(x), expected, atol=1e-5, rtol=0)
 
 

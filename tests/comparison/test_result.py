@@ -84,7 +84,7 @@ def test_to_frame_says_what_it_needs(finished: Comparison, monkeypatch: pytest.M
         return plain(name, *rest, **options)
 
     monkeypatch.setattr(builtins, "__import__", without_pandas)
-    with pytest.raises(ImportError, match="pip install pandas"):
+    with pytest.raises(ImportError, match=r'pip install "labelspace\[pandas\]"'):
         finished.to_frame()
 
 

@@ -12,7 +12,6 @@ from safetensors.torch import save_file
 from torch import nn
 
 from labelspace.models import build
-from labelspace.models.packages import optional
 from labelspace.models.weights import content_hash, load_weights, read_weights
 
 
@@ -168,12 +167,6 @@ def test_a_missing_package_names_the_extra(
     name = "hf:bert" if library == "transformers" else f"{library}:resnet18"
     with pytest.raises(ImportError, match=re.escape(f'pip install "labelspace[{extra}]"')):
         build(name, (3, 32, 32), 4)
-
-
-def test_other_import_errors_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake(tmp_path, "brokenpackage", "raise OSError('disk')", monkeypatch)
-    with pytest.raises(OSError, match="disk"):
-        optional("a test", "brokenpackage", "none")
 
 
 def test_weights_from_files(tmp_path: Path) -> None:

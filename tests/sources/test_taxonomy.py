@@ -89,7 +89,7 @@ def test_yaml(name: str, tmp_path: Path) -> None:
 
 def test_yaml_without_its_package_says_which(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "yaml", None)
-    with pytest.raises(ImportError, match="pip install pyyaml"):
+    with pytest.raises(ImportError, match=r'pip install "labelspace\[compare\]"'):
         taxonomy(write(tmp_path, "t.yaml", YAML), NAMES)
 
 

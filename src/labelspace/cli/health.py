@@ -1,6 +1,5 @@
 """What `labelspace doctor` looks at: packages, the machine, folders. Each finding says what it is and what to do."""
 
-import importlib.metadata
 import importlib.util
 import os
 import re
@@ -12,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from labelspace import _packages
+from labelspace._packages import version
 from labelspace.data import folders
 from labelspace.data.loading import KNOWN
 
@@ -92,7 +93,7 @@ def mismatch() -> str:
     import torch
 
     own, other = version("torchvision") or "unknown", torch.__version__
-    needs = [text for text in _requirements("torchvision") if re.match(r"torch\b", text)]
+    needs = [text for text in _packages.requirements("torchvision") if re.match(r"torch\b", text)]
     built = f" and was built for {needs[0].split(';')[0].strip()}" if needs else ""
     series = re.match(r"2\.(\d+)", other)
     # torchvision 0.15 came with torch 2.0, and both have counted on in step since
@@ -106,13 +107,8 @@ def mismatch() -> str:
 
 def extras() -> list[Finding]:
     """Return, for each optional extra of labelspace, whether its packages are there."""
-    found: dict[str, list[str]] = {}
-    for text in _requirements("labelspace"):
-        match = re.match(r"([A-Za-z0-9_.-]+).*extra\s*==\s*['\"]([\w-]+)['\"]", text)
-        if match and match[2] != "dev" and match[1] != "labelspace":
-            found.setdefault(match[2], []).append(match[1])
     lines = []
-    for extra, names in sorted(found.items()):
+    for extra, names in _packages.extras().items():
         missing = [name for name in names if version(name) is None]
         if missing:
             remedy = f'pip install "labelspace[{extra}]"'
@@ -153,21 +149,6 @@ def places() -> list[Finding]:
     remedy = "Make room, or choose another folder with --out." if low else ""
     lines.append(Finding("disk", f"{_size(free)} free for ./runs", "warning" if low else "ok", remedy))
     return lines
-
-
-def version(name: str) -> str | None:
-    """Return the version of an installed distribution, None if it is not there."""
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
-
-
-def _requirements(name: str) -> list[str]:
-    try:
-        return importlib.metadata.requires(name) or []
-    except importlib.metadata.PackageNotFoundError:
-        return []
 
 
 def _writable(what: str, folder: Path, remedy: str) -> Finding:

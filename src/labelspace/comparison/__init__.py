@@ -1,5 +1,6 @@
 """The main job: would better labels make a classifier's mistakes cheaper, and is it more than luck?"""
 
+from labelspace import _application  # noqa: F401 (raises where the extra is missing)
 from labelspace.comparison.result import Comparison
 from labelspace.comparison.run import compare
 from labelspace.comparison.scored import compare_scores

@@ -75,7 +75,7 @@ class Comparison:
         try:
             import pandas
         except ImportError as error:
-            raise ImportError("to_frame() needs pandas: pip install pandas.") from error
+            raise ImportError('to_frame() needs pandas: pip install "labelspace[pandas]".') from error
         return pandas.DataFrame(self.records())
 
     def records(self) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """Readers: from a name, a file, a folder or arrays to three parts of labelled samples."""
 
+from labelspace import _application  # noqa: F401 (raises where the extra is missing)
 from labelspace.data.dataset import Dataset, Split
 from labelspace.data.inspection import DataReport, check
 from labelspace.data.loading import load, names

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from labelspace import _checks
 from labelspace.data import digests
 from labelspace.data.found import Found, Shares, ranges, rows_of
 
@@ -17,11 +16,8 @@ def read() -> Found:
 
     Unless shares are asked for, they are split into 800 images for training, 300 for validation and 697 for test.
     """
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError as error:
-        expected, remedy = "read with scikit-learn", "Install it with: pip install scikit-learn"
-        raise _checks.fail("data.load", "name_or_path", expected, "'digits' without it", remedy) from error
+    from sklearn.datasets import load_digits
+
     bunch = load_digits()
     x = (bunch.images * 15).astype(np.uint8)[:, None]
     y = bunch.target.astype(np.int64)

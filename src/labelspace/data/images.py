@@ -59,7 +59,6 @@ def take(pictures: Sequence[Picture], found: digests.Digests, wanted: Wanted, or
 
 
 def _blocks(pictures: Sequence[Picture], wanted: Wanted) -> cache.Blocks:
-    _pillow()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         grey, size = _plan(pictures, wanted, pool)
         good = 0
@@ -160,11 +159,3 @@ def _bytes_per_channel(image: "Image.Image", grey: bool) -> "Image.Image":
         coloured = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", coloured.size, "white"), coloured)
     return image.convert(mode)
-
-
-def _pillow() -> None:
-    try:
-        import PIL  # noqa: F401
-    except ImportError as error:
-        remedy = "Install it with: pip install pillow"
-        raise _checks.fail(OWNER, "name_or_path", "read with Pillow", "pictures without it", remedy) from error

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from labelspace import _checks, _inputs
 from labelspace._inputs import Numbers
+from labelspace._packages import optional
 
 
 @overload
@@ -42,6 +43,7 @@ def superclass_accuracy(
 
     k-means, k being the number of groups, is fitted on training outputs. Clusters become groups one to one, so that
     most training samples fit (the Hungarian method). Test samples go to the nearest cluster; they decide nothing.
+    Needs scikit-learn, from ``pip install "labelspace[compare]"``.
 
     Args:
         train_probabilities: softmax outputs of training samples; rows that sum to 1.
@@ -85,9 +87,9 @@ def superclass_accuracy(
 def _assigned(train: Tensor, known: Tensor, test: Tensor, number: int, seed: int) -> Tensor:
     """Return the group of each test sample's cluster."""
     from scipy.optimize import linear_sum_assignment
-    from sklearn.cluster import KMeans
 
-    means = KMeans(n_clusters=number, n_init=10, random_state=seed)
+    cluster = optional("superclass_accuracy", "sklearn.cluster", "compare")
+    means = cluster.KMeans(n_clusters=number, n_init=10, random_state=seed)
     found = torch.as_tensor(means.fit_predict(train.numpy())).long()
     fits = torch.bincount(found * number + known, minlength=number**2).reshape(number, number)
     group_of_cluster = torch.as_tensor(linear_sum_assignment(fits.numpy(), maximize=True)[1])

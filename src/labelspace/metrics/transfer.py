@@ -8,6 +8,7 @@ from torch import Tensor
 
 from labelspace import _checks, _inputs
 from labelspace._inputs import Numbers
+from labelspace._packages import optional
 
 Values = TypeVar("Values", float, Tensor)
 
@@ -44,7 +45,7 @@ def linear_probe(
     """Return the test accuracy of logistic regression on fixed features.
 
     Features are scaled to unit variance on the training part first. A test class that training never showed is
-    named in a warning; its samples count as mistakes.
+    named in a warning; its samples count as mistakes. Needs scikit-learn, from ``pip install "labelspace[compare]"``.
 
     Args:
         train_x: features of training samples.
@@ -61,10 +62,6 @@ def linear_probe(
         >>> linear_probe([[0.0], [0.2], [0.8], [1.0]], [0, 0, 1, 1], [[0.1], [0.9], [0.2]], [0, 1, 1])
         0.6666666666666666
     """
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
     penalty = _checks.number("linear_probe", "strength", strength, low=0, open_low=True)
     x = _inputs.matrix("linear_probe", "train_x", train_x)
     y = _inputs.class_indices("linear_probe", "train_y", train_y, samples=len(x))
@@ -76,8 +73,10 @@ def linear_probe(
     if int(y.min()) == int(y.max()):
         raise _checks.fail("linear_probe", "train_y", "of at least 2 classes", f"class {int(y[0])} only")
     _warn_unknown(set(unseen_y.tolist()) - set(y.tolist()))
-    model = make_pipeline(StandardScaler(), LogisticRegression(C=1 / penalty, max_iter=1000))
-    found = torch.from_numpy(model.fit(x.numpy(), y.numpy()).predict(unseen_x.numpy()))
+    scaler = optional("linear_probe", "sklearn.preprocessing", "compare").StandardScaler().fit(x.numpy())
+    model = optional("linear_probe", "sklearn.linear_model", "compare").LogisticRegression(C=1 / penalty, max_iter=1000)
+    model.fit(scaler.transform(x.numpy()), y.numpy())
+    found = torch.from_numpy(model.predict(scaler.transform(unseen_x.numpy())))
     right = (found == unseen_y).double()
     return right if per_sample else right.mean().item()
 

@@ -1,5 +1,6 @@
 """Networks by name; each call returns ``(output, features)``."""
 
+from labelspace import _application  # noqa: F401 (raises where the extra is missing)
 from labelspace.models.backbones import Backbone, backbone
 from labelspace.models.given import GivenNetwork
 from labelspace.models.network import Network, count_parameters

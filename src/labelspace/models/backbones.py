@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
 from labelspace import _checks
+from labelspace._packages import optional
 from labelspace.models.external import efficientnet_body
-from labelspace.models.packages import optional
 from labelspace.models.weights import content_hash
 from labelspace.sources import text as text_source
 

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from labelspace import _checks
+from labelspace._packages import optional
 from labelspace.models import options as allowed
 from labelspace.models.network import Network
-from labelspace.models.packages import optional
 from labelspace.models.shapes import image_shape
 from labelspace.models.weights import load_weights
 

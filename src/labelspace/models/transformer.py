@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from labelspace import _checks
+from labelspace._packages import optional
 from labelspace.models import options as allowed
 from labelspace.models.external import feature_width
 from labelspace.models.network import Network
-from labelspace.models.packages import optional
 from labelspace.models.shapes import image_shape, text_shape
 from labelspace.models.text import masked_mean
 

@@ -1,11 +1,11 @@
 """Taxonomies nested in JSON or YAML: groups hold groups or lists of classes."""
 
-import importlib
 import json
 from collections.abc import Sequence
 from typing import Any
 
 from labelspace import _checks
+from labelspace._packages import optional
 from labelspace.sources._naming import OWNER
 from labelspace.sources._places import Place
 from labelspace.sources._taxonomy_tables import pair_places
@@ -31,11 +31,7 @@ def json_places(text: str) -> list[Place]:
 
 def yaml_places(text: str) -> list[Place]:
     """Return the places in YAML; every name is text, also ``no`` and ``1``."""
-    try:
-        yaml: Any = importlib.import_module("yaml")
-    except ModuleNotFoundError as error:
-        needed = "A taxonomy in YAML needs the package 'pyyaml', which is not installed."
-        raise ImportError(f"{needed} Install it with: pip install pyyaml; or write JSON or 'GROUP > class'.") from error
+    yaml = optional("A taxonomy in YAML (JSON and 'GROUP > class' do without)", "yaml", "compare")
     try:
         # composed, not loaded: nothing is constructed, and names stay as they are written
         node = yaml.compose(text, Loader=yaml.SafeLoader)

@@ -1,6 +1,5 @@
 """Vectors from the names of classes, by a sentence encoder."""
 
-import importlib
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from labelspace import _checks
+from labelspace._packages import optional
 from labelspace.space import LabelSpace
 
 # packages that carry their model inside, with the module that says where it is
@@ -69,7 +69,7 @@ def text(
 def _encoder(encoder: Any) -> tuple[Encode, str]:
     """Return the function that embeds a list of strings, and its name for the record."""
     if isinstance(encoder, str) and encoder in PACKAGES:
-        folder = _installed(encoder, PACKAGES[encoder]).get_model_path()
+        folder = optional(f"The text encoder {encoder!r}", PACKAGES[encoder], "text").get_model_path()
         return _saved(Path(folder)), encoder
     if isinstance(encoder, str | Path):
         folder = Path(encoder)
@@ -91,7 +91,7 @@ def _encoder(encoder: Any) -> tuple[Encode, str]:
 def _saved(folder: Path) -> Encode:
     """Return the encoder saved in a folder; it runs on the CPU, where a list of names takes no time."""
     _check_modules(folder)
-    module = _installed(str(folder.name), "sentence_transformers")
+    module = optional(f"The text encoder {folder.name!r}", "sentence_transformers", "text")
     model = module.SentenceTransformer(str(folder), device="cpu", local_files_only=True, trust_remote_code=False)
 
     def encode(sentences: list[str]) -> Any:
@@ -111,16 +111,6 @@ def _check_modules(folder: Path) -> None:
         remedy = "Code of a folder is never run."
         expected = "a model made of modules of sentence-transformers"
         raise _checks.fail("text", "encoder", expected, repr(foreign), remedy)
-
-
-def _installed(encoder: str, module: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name != module:
-            raise
-        needed = f"The text encoder {encoder!r} needs the package {module!r}, which is not installed."
-        raise ImportError(f'{needed} Install it with: pip install "labelspace[text]"') from error
 
 
 def _rows(output: Any, classes: tuple[str, ...]) -> Float[Tensor, "k d"]:
