@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from labelspace.cli import options as shared
+from labelspace.cli import training_options as training
 from labelspace.cli.compare_options import of_methods, of_settings, seeds_of
 from labelspace.cli.progress import ComparisonBars
 from labelspace.cli.screen import bad_input_exits, console
@@ -106,6 +107,7 @@ def compare(
             help="Any other setting of the training or the plan: milestones=[40,80], clip=1.0, momentum=0, …",
         ),
     ] = None,
+    device: training.Device = None,
     margin: Annotated[float | None, typer.Option(help="Relative changes within ± this do not matter.")] = None,
     level: Annotated[float | None, typer.Option(help="Of the intervals.", show_default="0.95")] = None,
     probabilities: Annotated[
@@ -178,6 +180,7 @@ def compare(
         "label_noise": label_noise,
         "weight_decay": weight_decay,
         "augment": augment,
+        "device": device,
         "margin": margin,
         "level": level,
         "probabilities": probabilities,

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, final
 import torch
 from torch import Tensor, nn
 
-from labelspace import _checks, _distributed
+from labelspace import _checks, _devices, _distributed
 from labelspace.criteria import targets
 from labelspace.criteria.layout import Batch, Layout
 from labelspace.criteria.statistics import Statistics
@@ -362,12 +362,13 @@ class Criterion(nn.Module, ABC):
         options = {id(self._buffers[name]): value for name, value in self.float_options.items()}
 
         def kept(tensor: Tensor) -> Tensor:
-            moved = fn(tensor)
             if id(tensor) in options:
-                precision = torch.float32 if moved.device.type == "mps" else torch.float64
+                # in float32 it can go anywhere; the number itself is as exact as its new place allows
+                device = fn(tensor.to(torch.float32)).device
                 if tensor.is_meta:
-                    return torch.tensor(options[id(tensor)], dtype=precision, device=moved.device)
-                return tensor.to(moved.device, precision)
+                    return torch.tensor(options[id(tensor)], dtype=_devices.wide(device), device=device)
+                return tensor.to(_devices.wide(device)).to(device)
+            moved = fn(tensor)
             half = moved.dtype in (torch.float16, torch.bfloat16)
             return tensor.to(moved.device) if half else moved
 

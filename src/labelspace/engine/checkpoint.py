@@ -47,7 +47,7 @@ def load(folder: Path) -> dict[str, Any] | None:
         content = path.read_bytes()
         digest, payload = content[:DIGEST], content[DIGEST:]
         if hashlib.blake2b(payload, digest_size=DIGEST).digest() == digest:
-            state = torch.load(io.BytesIO(payload), weights_only=True)
+            state = torch.load(io.BytesIO(payload), map_location="cpu", weights_only=True)
             assert isinstance(state, dict)
             return state
         warnings.warn(f"{path} is damaged; going on from the one before it.", stacklevel=2)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from labelspace import data
+from labelspace._devices import resolved
 from labelspace.data.dataset import Dataset
 from labelspace.engine.build import automatic_model, prepare
 from labelspace.engine.config import Config, make_config
@@ -99,9 +100,11 @@ def outcomes(
         executor: where to compute; processes of one thread each by default.
         checkpoint_seconds: how often a run writes a checkpoint.
         report: called with ``"run"`` and its numbers as each one finishes.
-        vectorise: train options and seeds of a small network together where that is faster (their ``path`` says so).
+        vectorise: train options and seeds of a small network together where that is faster (their ``path`` says so);
+            on the CPU only.
     """
     folder, index, executor = Path(out), Index(out), executor or Processes()
+    configs = [_known_device(config) for config in configs]
     parts = [[number] for number in range(len(configs))]
     if vectorise:
         parts = partition([_known_model(config, dataset) for config in configs], getattr(executor, "workers", 1))
@@ -127,6 +130,11 @@ def _each(done: Iterable[tuple[int, Any]], parts: list[list[int]]) -> Iterator[t
         if isinstance(outcomes, WorkerDied):
             outcomes = [("", outcomes.reason)] * len(parts[task])
         yield from zip(parts[task], outcomes, strict=True)
+
+
+def _known_device(config: Config) -> Config:
+    """Return a configuration whose device is no longer "auto"; a worker says whether it is there."""
+    return config if config.device != "auto" else config.model_copy(update={"device": resolved("train", "auto")})
 
 
 def _known_model(config: Config, dataset: Dataset | None) -> Config:
