@@ -63,6 +63,13 @@ def wide(device: torch.device) -> torch.dtype:
     return torch.float32 if device.type in NARROW else torch.float64
 
 
+def widest(tensor: Tensor, device: torch.device) -> Tensor:
+    """Return a tensor of floats on a device, in its widest floating point type."""
+    dtype = wide(device)
+    there = moved(tensor.to(dtype) if dtype == torch.float32 else tensor, device)
+    return there.to(dtype)
+
+
 def moved(tensor: Tensor, device: torch.device) -> Tensor:
     """Return a tensor on a device; from pinned memory to cuda, so that nobody waits for the copy."""
     if device.type == "cuda" and tensor.device.type == "cpu":

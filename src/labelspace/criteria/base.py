@@ -228,7 +228,7 @@ class Criterion(nn.Module, ABC):
 
     def smoothed_identity(self, strength: Tensor | float, spread: Tensor) -> Tensor:
         """Return ``(1−σ)·I + σ·spread`` in float64 on the CPU, for ``target_matrix``."""
-        share = torch.as_tensor(strength, dtype=torch.float64).detach().cpu()
+        share = strength.detach().cpu().double() if isinstance(strength, Tensor) else strength
         return (1 - share) * torch.eye(len(self.names), dtype=torch.float64) + share * spread.detach().cpu().double()
 
     def option(self, name: str, value: float, **interval: Any) -> None:
@@ -363,11 +363,10 @@ class Criterion(nn.Module, ABC):
 
         def kept(tensor: Tensor) -> Tensor:
             if id(tensor) in options:
-                # in float32 it can go anywhere; the number itself is as exact as its new place allows
-                device = fn(tensor.to(torch.float32)).device
+                device = fn(tensor.to(torch.float32)).device  # which can go anywhere
                 if tensor.is_meta:
                     return torch.tensor(options[id(tensor)], dtype=_devices.wide(device), device=device)
-                return tensor.to(_devices.wide(device)).to(device)
+                return _devices.widest(tensor, device)
             moved = fn(tensor)
             half = moved.dtype in (torch.float16, torch.bfloat16)
             return tensor.to(moved.device) if half else moved

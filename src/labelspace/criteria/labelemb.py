@@ -224,14 +224,14 @@ class LabelEmbedding(Criterion):
             source = {"builder": "labelemb", **({"fixed": True} if self.pretrained else {})}
             if self.rank is not None:
                 return LabelSpace(self.names, LowRank(self.factor, self.basis, relu=self.relu), "relations", source)
-            matrix = self.fixed if self.pretrained else torch.softmax(self.embedding.double(), dim=1)
+            matrix = self.fixed if self.pretrained else torch.softmax(self.embedding.cpu().double(), dim=1)
         return LabelSpace(self.names, matrix.cpu(), "relations", source)
 
     def target_matrix(self) -> Tensor | None:
         """Return ``β·I + (1−β)·ê``, ê = softmax(E), which the first head learns; None for a compressed E."""
         if self.rank is not None:
             return None
-        soft = self.fixed if self.pretrained else torch.softmax(self.embedding.detach().double(), dim=1)
+        soft = self.fixed if self.pretrained else torch.softmax(self.embedding.detach().cpu().double(), dim=1)
         return self.smoothed_identity(1 - self.beta, soft)
 
     @classmethod

@@ -14,6 +14,7 @@ from labelspace import _checks
 from labelspace.data import chosen
 
 FILLED_IN = ("data_key", "space_key", "option_keys", "teacher_key", "path", "world")  # not for users to set
+DEVICES = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
 FORMAT = 3  # of what a run computes: raised when the same configuration would give other numbers
 
 
@@ -84,7 +85,7 @@ class Config(BaseModel):
     @field_validator("device")
     @classmethod
     def _device_has_a_name(cls, value: str) -> str:
-        if re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", value) is None:
+        if DEVICES.fullmatch(value) is None:
             raise ValueError("auto, cpu, cuda, cuda:1 or mps")
         return value
 

@@ -22,7 +22,7 @@ def generator_of(owner: str, generator: torch.Generator) -> torch.Generator:
 def uniform(count: int, generator: torch.Generator, device: torch.device) -> Tensor:
     """Return ``count`` float64 numbers in [0, 1)."""
     drawn = torch.rand(count, generator=generator, device=generator.device, dtype=_devices.wide(generator.device))
-    return _there(drawn, device)
+    return _devices.widest(drawn, device)
 
 
 def integers(high: int, count: int, generator: torch.Generator, device: torch.device) -> Tensor:
@@ -39,8 +39,4 @@ def beta(alpha: float, count: int, generator: torch.Generator, device: torch.dev
     """Return ``count`` float64 draws of the Beta(α, α) distribution."""
     # torch.distributions draws from the global state only; numpy's stream is started from our generator instead
     seed = int(torch.randint(2**62, (1,), generator=generator, device=generator.device))
-    return _there(torch.from_numpy(np.random.default_rng(seed).beta(alpha, alpha, size=count)), device)
-
-
-def _there(drawn: Tensor, device: torch.device) -> Tensor:
-    return _devices.moved(drawn.to(_devices.wide(device)), device)
+    return _devices.widest(torch.from_numpy(np.random.default_rng(seed).beta(alpha, alpha, size=count)), device)

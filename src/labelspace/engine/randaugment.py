@@ -89,8 +89,8 @@ def apply(x: Tensor, names: list[str], drawn: Tensor, strengths: Tensor) -> Tens
     rows = torch.tensor([name in SHIFTS for name in names], device=drawn.device)[drawn].nonzero().squeeze(1)
     if len(rows):
         theta = _matrices(names, drawn[rows], strengths[rows])
-        chosen, matrices = (_devices.moved(each, x.device) for each in (rows, theta.to(_devices.wide(x.device))))
-        out.index_copy_(0, chosen, sample(x.index_select(0, chosen), matrices))
+        chosen = _devices.moved(rows, x.device)
+        out.index_copy_(0, chosen, sample(x.index_select(0, chosen), _devices.widest(theta, x.device)))
     return out
 
 
@@ -157,7 +157,7 @@ def sample(x: Tensor, theta: Tensor) -> Tensor:
     column = ((torch.arange(width, device=x.device, dtype=x.dtype) * 2 + 1) / width - 1).view(1, 1, -1, 1)
     row = ((torch.arange(height, device=x.device, dtype=x.dtype) * 2 + 1) / height - 1).view(1, -1, 1, 1)
     # plain products rather than affine_grid's matrix product, whose rounding may depend on the number of threads
-    scale = torch.tensor([[1, height / width, 1], [width / height, 1, 1]], device=x.device, dtype=theta.dtype)
+    scale = _devices.moved(torch.tensor([[1, height / width, 1], [width / height, 1, 1]], dtype=theta.dtype), x.device)
     across, down, move = (theta * scale).to(x.dtype)[:, None, None].unbind(4)
     grid = (across * column + move) + down * row
     return functional.grid_sample(x, grid, padding_mode="zeros", align_corners=False)
