@@ -33,13 +33,16 @@ def resolved(owner: str, device: object) -> str:
     """
     name, here = str(device), available()
     if name == "auto":
-        return next(kind for kind in ("cuda", "mps", "cpu") if kind in here)
+        name = next(kind for kind in ("cuda", "mps", "cpu") if kind in here)
     if name not in here:
         remedy = "'auto' takes the best one that is there."
         if name.startswith("cuda") and torch.version.cuda is None and torch.version.hip is None:
             remedy = f"This torch was built without CUDA. {remedy}"
         expected = f"one of the devices of this machine: {', '.join(here)}"
         raise _checks.fail(owner, "device", expected, repr(name), remedy)
+    if name == "cuda" and str(placed(name)) not in here:
+        got = f"{torch.cuda.device_count()} for a process that is number {placed(name).index}, counted from 0"
+        raise _checks.fail(owner, "device", "one for every process", got, "Start fewer processes, or use the CPU.")
     return "cuda" if name == "cuda:0" else name
 
 

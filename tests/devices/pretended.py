@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
-from torch.utils.backend_registration import _DummyBackendModule, _setup_privateuseone_for_python_backend
 
 from labelspace import _devices
 from labelspace.engine import config
@@ -33,15 +32,14 @@ INDEXED = (aten.index.Tensor, aten.index_put.default, aten.index_put_.default, a
 COPIES = (aten._to_copy.default, aten.copy_.default)
 
 
-class Backend(_DummyBackendModule):
-    """What torch asks of a device's module besides."""
+def tell_torch() -> None:
+    """Let torch know of the device; it does not forget."""
+    from torch.utils import backend_registration
 
-    def get_amp_supported_dtype(self) -> list[torch.dtype]:
-        return [torch.bfloat16, torch.float16]
-
-
-_setup_privateuseone_for_python_backend(NAME, Backend())
-torch.__future__.set_overwrite_module_params_on_conversion(True)
+    module = backend_registration._DummyBackendModule()
+    module.get_amp_supported_dtype = lambda: [torch.bfloat16, torch.float16]
+    backend_registration._setup_privateuseone_for_python_backend(NAME, module)
+    torch.__future__.set_overwrite_module_params_on_conversion(True)
 
 
 class There(Tensor):
