@@ -11,11 +11,17 @@ import torch.distributed as dist
 from torch import Tensor
 
 
-def join() -> bool:
-    """Join the process group that torchrun describes, if there is one; return whether this call did."""
+def join(device: torch.device) -> bool:
+    """Join the process group that torchrun describes, if there is one; return whether this call did.
+
+    Args:
+        device: where this rank's learner will be. NCCL knows tensors on cuda only, so gloo stays for the others.
+    """
     if int(os.environ.get("WORLD_SIZE", "1")) < 2 or not dist.is_available() or dist.is_initialized():
         return False
-    dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    dist.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo")
     return True
 
 

@@ -21,10 +21,12 @@ PAUSE = 0.3  # seconds after every epoch, in which it can be killed
 
 def main(out: Path, method: str) -> None:
     """Train on this rank."""
+    import torch
+
     from labelspace import _distributed
     from labelspace.engine.run import train
 
-    _distributed.join()
+    _distributed.join(torch.device("cpu"))
     rank = _distributed.rank()
     (out / f"process-{rank}").write_text(str(os.getpid()))
     _distributed.wait()

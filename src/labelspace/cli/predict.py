@@ -34,6 +34,7 @@ def predict(
         list[str] | None, typer.Option(help="A column of NEW to write along, such as an id; repeatable.")
     ] = None,
     allow_damaged: AllowDamaged = False,
+    device: Annotated[str, typer.Option(help="Where to compute: auto, cpu, cuda, cuda:1 or mps.")] = "cpu",
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary (without -o: everything) as JSON.")] = False,
 ) -> None:
     """Write class, probability, decision and abstention for new samples.
@@ -53,7 +54,7 @@ def predict(
     tally = predictions.Tally()
     rows: list[dict[str, Any]] = []
     with _stopped_cleanly(), _table(output, as_json, rows) as write, _bar(prepared, new) as advance:
-        for columns in predictions.predictions(prepared, new, tally, keep or []):
+        for columns in predictions.predictions(prepared, new, tally, keep or [], device):
             write(columns)
             advance(tally.rows)
         if not tally.rows:

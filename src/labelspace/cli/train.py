@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from labelspace import _distributed
+from labelspace import _devices, _distributed
 from labelspace._checks import InputError
 from labelspace.cli import options as shared
 from labelspace.cli import training_options as training
@@ -77,6 +77,7 @@ def train(
         list[str] | None,
         typer.Option(help="test-curve: test accuracy and seconds of every epoch, which no choice looks at."),
     ] = None,
+    device: training.Device = None,
     threads: Annotated[int, typer.Option(help="Of torch; results depend on it.")] = 1,
     teacher: Annotated[str | None, typer.Option(help="Run folder whose model teaches (kd).")] = None,
     label: shared.Label = None,
@@ -127,6 +128,7 @@ def train(
             warmup_epochs=warmup_epochs,
             clip=clip,
             best_by=best_by,
+            device=device,
         ),
         "label_noise": label_noise,
         "patience": patience,
@@ -148,7 +150,8 @@ def train(
         **parsed_options(setting or [], "--set", "precision=bfloat16"),
     }
     warning = _check_space(space, method, options["method_options"])
-    joined = _distributed.join()  # under torchrun every rank comes here
+    there = _devices.resolved("train", options.get("device", "cpu"))
+    joined = _distributed.join(_devices.placed(there))  # under torchrun every rank comes here
     first = _distributed.rank() == 0
     if warning and first:
         errors.print(warning, style="yellow", markup=False, soft_wrap=True)

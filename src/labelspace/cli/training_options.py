@@ -27,6 +27,7 @@ BestBy = Annotated[
     str | None,
     typer.Option("--best-by", help="Epoch to keep: last, or by validation nll (as --patience does) or error."),
 ]
+Device = Annotated[str | None, typer.Option("--device", help="auto, cpu (if not said), cuda, cuda:1 or mps.")]
 Augment = Annotated[
     list[str] | None,
     typer.Option("--augment", help="crop, flip, rotate:20, resized-crop, cutout:8, mixup:0.2, …; repeatable."),

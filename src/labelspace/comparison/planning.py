@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from labelspace import _checks
+from labelspace import _checks, _devices
 from labelspace.comparison import budget as budgets
 from labelspace.comparison import folder as folders
 from labelspace.comparison.buildable import buildable
@@ -93,7 +93,7 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
         remedy = "Strengths and temperatures are chosen on it, and never on test data; `labelspace train` takes none."
         raise _checks.fail("compare", "validation", "a part of the data", "no validation samples", remedy)
     if plan is not None:
-        folder = folders.folder_of(out, plan.config.data, {**plan.plain(), "key": job.dataset.key})
+        folder = folders.folder_of(out, plan.config.data, {**_choices(plan), "key": job.dataset.key})
     else:
         folder = question.folder(out, job.dataset.key)
     # what the data say of classes comes from the labels that are trained on: clean ones would leak through it
@@ -158,8 +158,9 @@ def _kept(path: Path, wanted: Plan, question: Question) -> Plan | None:
 def _checked(plan: Plan) -> Plan:
     """Return a plan in which everything goes together: one-hot first, strengths and options of known methods only.
 
-    An option that is the method's strength is the one strength that is tried.
+    An option that is the method's strength is the one strength that is tried. The device is one that is here.
     """
+    plan = plan.with_training(device=_devices.resolved("compare", plan.config.device))
     methods = check_methods(plan.methods)
     named = {each.name: each for each in map(Named.read, methods)}
     strengths, options = dict(plan.strengths), {name: dict(each) for name, each in plan.method_options.items()}
@@ -180,6 +181,11 @@ def _checked(plan: Plan) -> Plan:
             raise _checks.fail("compare", "strengths", expected, f"{list(values)} for {name!r}")
     kept = {name: each for name, each in options.items() if each}
     return plan.model_copy(update={"methods": methods, "strengths": strengths, "method_options": kept})
+
+
+def _choices(plan: Plan) -> dict[str, Any]:
+    """Return what names the folder of a plan; a CPU is left out, as it was before there were other devices."""
+    return {name: value for name, value in plan.plain().items() if (name, value) != ("device", "cpu")}
 
 
 def _asked_by(plan: Plan, question: Question) -> Question:

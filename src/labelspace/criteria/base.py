@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypedDict, final
 import torch
 from torch import Tensor, nn
 
-from labelspace import _checks, _distributed
+from labelspace import _checks, _devices, _distributed
 from labelspace.criteria import targets
 from labelspace.criteria.layout import Batch, Layout, likeliest
 from labelspace.criteria.statistics import Statistics
@@ -265,7 +265,7 @@ class Criterion(nn.Module, ABC):
 
     def smoothed_identity(self, strength: Tensor | float, spread: Tensor) -> Tensor:
         """Return ``(1−σ)·I + σ·spread`` in float64 on the CPU, for ``target_matrix``."""
-        share = torch.as_tensor(strength, dtype=torch.float64).detach().cpu()
+        share = strength.detach().cpu().double() if isinstance(strength, Tensor) else strength
         return (1 - share) * torch.eye(len(self.names), dtype=torch.float64) + share * spread.detach().cpu().double()
 
     def option(self, name: str, value: float, **interval: Any) -> None:
@@ -407,12 +407,12 @@ class Criterion(nn.Module, ABC):
         options = {id(self._buffers[name]): value for name, value in self.float_options.items()}
 
         def kept(tensor: Tensor) -> Tensor:
-            moved = fn(tensor)
             if id(tensor) in options:
-                precision = torch.float32 if moved.device.type == "mps" else torch.float64
+                device = fn(tensor.to(torch.float32)).device  # which can go anywhere
                 if tensor.is_meta:
-                    return torch.tensor(options[id(tensor)], dtype=precision, device=moved.device)
-                return tensor.to(moved.device, precision)
+                    return torch.tensor(options[id(tensor)], dtype=_devices.wide(device), device=device)
+                return _devices.widest(tensor, device)
+            moved = fn(tensor)
             half = moved.dtype in (torch.float16, torch.bfloat16)
             return tensor.to(moved.device) if half else moved
 

@@ -221,7 +221,7 @@ class LabelEmbedding(Criterion):
         if self.pretrained and self.rank is None:
             return self.fixed
         everyone = torch.arange(len(self.names), device=self.beta.device)
-        return torch.softmax(self._logits(everyone).double(), dim=1)
+        return torch.softmax(self._logits(everyone).cpu().double(), dim=1)  # some devices have no float64
 
     def target_matrix(self) -> Tensor | None:
         """Return ``β·I + (1−β)·ê``, ê = softmax(E), which the first head learns; None for too many classes."""

@@ -103,7 +103,7 @@ class LearnableSmoothing(Criterion):
         if not self.loss_terms:
             raise _checks.fail(type(self).__name__, "terms", f"some of {', '.join(TERMS)}", "none")
         self.option("smoothing", smoothing, low=0, high=1, open_low=True)
-        switches = torch.tensor([float(term in self.loss_terms) for term in TERMS], dtype=torch.float64)
+        switches = torch.tensor([float(term in self.loss_terms) for term in TERMS], dtype=torch.float32)
         self.register_buffer("coefficients", switches * (0.5 if self.halve else 1.0), persistent=False)
         self.rank, self.top, self.prune_after = rank, top, prune_after
         self._make_logits(labels)
@@ -213,14 +213,14 @@ class LearnableSmoothing(Criterion):
         """Return softmax(Q) of all classes."""
         with torch.no_grad():
             everyone = torch.arange(len(self.names), device=self.smoothing.device)
-            return torch.softmax(self._logits(everyone).double(), dim=1).cpu()
+            return torch.softmax(self._logits(everyone).cpu().double(), dim=1)
 
     def _top_rows(self) -> TopRows:
         """Return the own class, the near ones and the rest as shares of 1."""
         named = self.near.shape[1]
         # where every class is named, nobody is left to share the last logit
-        logits = self.top_logits.double()[:, : named + (len(self.names) > named)]
-        shares = torch.softmax(logits, dim=1).cpu()
+        logits = self.top_logits.cpu().double()[:, : named + (len(self.names) > named)]
+        shares = torch.softmax(logits, dim=1)
         rest = shares[:, named] if shares.shape[1] > named else torch.zeros(len(shares))
         return TopRows(self.near.cpu(), shares[:, :named], rest)
 

@@ -227,7 +227,7 @@ class MixedCrossEntropy(Criterion):
 
     def label_space(self) -> LabelSpace:
         """Return the prior, or what was learned of it (``"entry"``), as relations."""
-        mixing = self.mixing().detach().tolist()
+        mixing = self.mixing().detach().cpu().tolist()
         source = {"builder": "mixed", "learn": self.learn, "mixing": mixing, "of": dict(self.source)}
         if self.learn != "entry":
             return LabelSpace(self.names, self.relations.cpu(), "relations", source, self.hops)

@@ -131,7 +131,7 @@ class StaticLabels(Criterion):
 
     def target_matrix(self) -> Tensor:
         """Return the rows it regresses to, ``(K, D)``, in their scale."""
-        return (self.scale * self.label_matrix.double()).cpu()
+        return self.scale.cpu() * self.label_matrix.cpu().double()
 
     @classmethod
     def example(cls) -> Example:

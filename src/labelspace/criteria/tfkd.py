@@ -99,15 +99,15 @@ class VirtualTeacher(Criterion):
 
     def label_space(self) -> LabelSpace:
         """Return the teacher's rows, the diagonal included: with m = 1, ``targets(α)`` is the T of this loss."""
-        own = float(self._teacher(torch.ones((), dtype=torch.float64, device=self.strength.device)))
+        own = float(self._teacher(torch.ones_like(self.strength)))
         source = {name: float(getattr(self, name)) for name in ("strength", "confidence", "temperature")}
         return even(self.names, {"builder": "tfkd", **source}, own=own)
 
     def target_matrix(self) -> Tensor:
         """Return ``(1−α)·I + α·m·v``, v the teacher's rows, divided by the sum of each row."""
-        own = torch.eye(len(self.names), dtype=torch.float64, device=self.strength.device)
+        own = torch.eye(len(self.names), dtype=self.strength.dtype, device=self.strength.device)
         share = self.strength * self.multiplier / (len(self.names) if self.average == "classes" else 1)
-        target = ((1 - self.strength) * own + share * self._teacher(own)).detach().cpu()
+        target = ((1 - self.strength) * own + share * self._teacher(own)).detach().cpu().double()
         return target / target.sum(dim=1, keepdim=True)
 
     @classmethod

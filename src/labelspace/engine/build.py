@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from labelspace import _checks, _plugins, data, models
+from labelspace import _checks, _devices, _plugins, data, models
 from labelspace.criteria import Criterion, criterion_class, make_criterion
 from labelspace.data import chosen
 from labelspace.data.dataset import Dataset
@@ -76,6 +76,7 @@ def prepare(
         options: those of the criterion that are label spaces in memory; others are read from where they are said to be.
     """
     criterion_class(config.method)  # an unknown method is refused before anything is read
+    config = config.model_copy(update={"device": _device(config)})
     dataset = data.load(config.data, **config.data_options) if dataset is None else dataset
     _check_choice(config, dataset)
     if config.limit is not None:
@@ -102,6 +103,16 @@ def prepare(
         "label_noise": None if config.label_noise is None else label_noise(config.label_noise).spec,
     }
     return Job(config.model_copy(update=filled), dataset, space, found)
+
+
+def _device(config: Config) -> str:
+    """Return the one name of the device that is asked for, where it is here and can do what is asked of it."""
+    device = _devices.resolved("train", config.device)
+    _devices.check_precision("train", config.precision, device)
+    if config.world > 1 and device not in ("cpu", "cuda"):
+        expected = "'cpu' or 'cuda' for several ranks, each of which takes its own"
+        raise _checks.fail("train", "device", expected, repr(device))
+    return device
 
 
 def _check_choice(config: Config, dataset: Dataset) -> None:

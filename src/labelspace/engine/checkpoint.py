@@ -71,7 +71,7 @@ def _read(path: Path) -> dict[str, Any]:
             # torch packs nothing, so that a small file cannot become a large one
             if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()):
                 raise ValueError("it is packed")
-        state = torch.load(io.BytesIO(payload), weights_only=True)
+        state = torch.load(io.BytesIO(payload), map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises all sorts for what it did not write
         raise ValueError(f"not what was written: {type(error).__name__}") from error
     if not isinstance(state, dict):

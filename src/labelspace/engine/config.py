@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -13,6 +14,7 @@ from labelspace import _checks
 from labelspace.data import chosen
 
 FILLED_IN = ("data_key", "space_key", "option_keys", "teacher_key", "code_key", "path", "world")  # not for users to set
+DEVICES = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
 FORMAT = 3  # of what a run computes: raised when the same configuration would give other numbers
 
 
@@ -59,7 +61,9 @@ class Config(BaseModel):
         (), description="crop, flip, rotate, resized-crop, cutout, randaugment, mixup, cutmix"
     )
     label_noise: str | None = Field(None, description="pairwise:RATE or symmetric:RATE, training labels only")
-    precision: Literal["float32", "float64", "bfloat16"] = Field("float32", description="bfloat16 is autocast")
+    precision: Literal["float32", "float64", "bfloat16", "float16"] = Field(
+        "float32", description="bfloat16 and float16 (cuda only) are autocast"
+    )
     channels_last: bool = False
     patience: int | None = Field(None, ge=1, description="stop after so many epochs without a better one, see best_by")
     best_by: Literal["last", "nll", "error"] = Field(
@@ -70,6 +74,7 @@ class Config(BaseModel):
     )
     seed: int = Field(0, ge=0)
     threads: int = Field(1, ge=1, description="of torch; part of the key, as sums depend on it")
+    device: str = Field("cpu", description="auto, cpu, cuda, cuda:1 or mps; part of the key, as sums depend on it")
     path: Literal["loop", "vectorised"] = Field("loop", description="how it was computed; part of the key")
     world: int = Field(1, ge=1, description="ranks of a distributed run; part of the key")
 
@@ -77,6 +82,13 @@ class Config(BaseModel):
     @classmethod
     def _limit_is_a_number_or_a_share(cls, value: Any) -> int | str | None:
         return chosen.cap(value)
+
+    @field_validator("device")
+    @classmethod
+    def _device_has_a_name(cls, value: str) -> str:
+        if DEVICES.fullmatch(value) is None:
+            raise ValueError("auto, cpu, cuda, cuda:1 or mps")
+        return value
 
     @model_validator(mode="before")
     @classmethod
@@ -104,6 +116,7 @@ class Config(BaseModel):
         places |= {"space"} if self.space_key else set()
         # most runs have neither: their keys stay what they were
         places |= {name for name in ("option_keys", "code_key") if not getattr(self, name)}
+        places |= {"device"} if self.device == "cpu" else set()  # as it was before there were others
         content = self.model_dump(mode="json", exclude={"seed", *places})
         content["data_options"] = {k: v for k, v in content["data_options"].items() if k != "data_dir"}
         content["method_options"] = {k: v for k, v in content["method_options"].items() if k not in self.option_keys}
@@ -142,7 +155,7 @@ def _plain(name: str, value: Any) -> Any:
         return [_plain(name, part) for part in value]
     if hasattr(value, "tolist"):
         return value.tolist()
-    if isinstance(value, Path):
+    if isinstance(value, Path | torch.device):
         return str(value)
     if value is None or isinstance(value, str | int | float | bool):
         return value

@@ -1,14 +1,14 @@
 """Every random number of augmentation and label noise: drawn from the given generator, whatever the threads.
 
 A draw happens on the generator's own device and then moves to where the batch is, so a CPU generator gives the same
-numbers for a batch on any device.
+numbers for a batch on any device (in float32 where a device knows no float64).
 """
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from labelspace import _checks
+from labelspace import _checks, _devices
 
 
 def generator_of(owner: str, generator: torch.Generator) -> torch.Generator:
@@ -21,22 +21,22 @@ def generator_of(owner: str, generator: torch.Generator) -> torch.Generator:
 
 def uniform(count: int, generator: torch.Generator, device: torch.device) -> Tensor:
     """Return ``count`` float64 numbers in [0, 1)."""
-    drawn = torch.rand(count, generator=generator, device=generator.device, dtype=torch.float64)
-    return drawn.to(device)
+    drawn = torch.rand(count, generator=generator, device=generator.device, dtype=_devices.wide(generator.device))
+    return _devices.widest(drawn, device)
 
 
 def integers(high: int, count: int, generator: torch.Generator, device: torch.device) -> Tensor:
     """Return ``count`` whole numbers from 0 to ``high`` − 1."""
-    return torch.randint(high, (count,), generator=generator, device=generator.device).to(device)
+    return _devices.moved(torch.randint(high, (count,), generator=generator, device=generator.device), device)
 
 
 def permutation(count: int, generator: torch.Generator, device: torch.device) -> Tensor:
     """Return the numbers from 0 to ``count`` − 1 in random order."""
-    return torch.randperm(count, generator=generator, device=generator.device).to(device)
+    return _devices.moved(torch.randperm(count, generator=generator, device=generator.device), device)
 
 
 def beta(alpha: float, count: int, generator: torch.Generator, device: torch.device) -> Tensor:
     """Return ``count`` float64 draws of the Beta(α, α) distribution."""
     # torch.distributions draws from the global state only; numpy's stream is started from our generator instead
     seed = int(torch.randint(2**62, (1,), generator=generator, device=generator.device))
-    return torch.from_numpy(np.random.default_rng(seed).beta(alpha, alpha, size=count)).to(device)
+    return _devices.widest(torch.from_numpy(np.random.default_rng(seed).beta(alpha, alpha, size=count)), device)

@@ -4,29 +4,31 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from labelspace import _distributed
+from labelspace import _devices, _distributed
 from labelspace.engine.config import Config
 from labelspace.engine.feed import Feed
 from labelspace.learner import Learner
 
 BATCH = 1024
+HALF = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
 @torch.no_grad()
 def scores_of(learner: Learner, feed: Feed, config: Config) -> Tensor:
-    """Return ``(N, K)`` scores in float32 or better."""
+    """Return ``(N, K)`` scores in float32 or better, on the CPU."""
     if not len(feed):
         return torch.zeros(0, len(learner.criterion.names))
     learner.eval()
-    with autocast(config):
-        found = [learner(x) for x, _ in feed.batches(BATCH)]
+    with autocast(config, feed.device):
+        found = [learner(x).cpu() for x, _ in feed.batches(BATCH)]
     learner.train()
     return torch.cat(found)
 
 
-def autocast(config: Config) -> torch.autocast:
-    """Return the context in which a run's model computes."""
-    return torch.autocast("cpu", dtype=torch.bfloat16, enabled=config.precision == "bfloat16")
+def autocast(config: Config, device: torch.device) -> torch.autocast:
+    """Return the context in which a run's model computes; a CPU takes float32 for a run that was trained in float16."""
+    enabled = config.precision in HALF and not (config.precision == "float16" and device.type == "cpu")
+    return torch.autocast(device.type, dtype=HALF.get(config.precision, torch.bfloat16), enabled=enabled)
 
 
 @torch.no_grad()
@@ -37,7 +39,9 @@ def fit_labels(learner: Learner, feed: Feed, y: Tensor) -> None:
     learner.eval()
     # every rank brings its own share; the criterion adds them up
     shares = torch.split(torch.arange(_distributed.rank(), len(feed), _distributed.world_size()), BATCH)
-    learner.criterion.fit_labels((output_of(learner.model, feed.take(rows)), y[rows]) for rows in shares)
+    learner.criterion.fit_labels(
+        (output_of(learner.model, feed.take(rows)), _devices.moved(y[rows], feed.device)) for rows in shares
+    )
     learner.train()
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from labelspace import _checks, _distributed
+from labelspace import _checks, _devices, _distributed
 from labelspace.engine import checkpoint, evaluate, resumable
 from labelspace.engine.augment import Augment
 from labelspace.engine.build import Job, Outline, make_learner, training_labels
@@ -66,7 +66,7 @@ class Loop:
     ) -> None:
         """Build everything and go back to the last checkpoint, if there is one."""
         self.job, self.config = job, job.config
-        self.folder, self.seconds, self.teacher = folder, seconds, teacher
+        self.folder, self.seconds = folder, seconds
         self.report = report or (lambda event, numbers: None)
         self.feed = Feed(job.dataset.train, job.dataset, job.config)
         self.validation = Feed(job.dataset.validation, job.dataset, job.config)
@@ -74,13 +74,19 @@ class Loop:
         self.test = Feed(job.dataset.test, job.dataset, job.config) if "test-curve" in job.config.record else None
         self.y = training_labels(job)
         self.augment = Augment.parse(self.config.augment, job.dataset.kind)
-        self.learner = make_learner(job.config, Outline.of(job.dataset), job.space, job.options)
+        self.device = self.feed.device
+        # built on the CPU, so that the start is the same on every device
+        self.learner = make_learner(job.config, Outline.of(job.dataset), job.space, job.options).to(self.device)
         if "teacher" in self.learner.criterion.needs and teacher is None:
             remedy = "Train a teacher first and pass its run folder."
             raise _checks.fail("train", "teacher", f"given for {job.config.method}", None, remedy)
+        self.teacher = None if teacher is None else teacher.to(self.device)
         self.optimiser = make_optimiser(self.config, self.learner.parameter_groups(self.config.weight_decay))
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.config.precision == "float16")
         self.progress = Progress()
         self._restore()
+        # of the losses of this epoch; on the device, where reading it would make every step wait
+        self.total = torch.tensor(self.progress.loss_sum, dtype=_devices.wide(self.device), device=self.device)
         self.call = DistributedDataParallel(self.learner) if _distributed.world_size() > 1 else self.learner
 
     def run(self) -> Learner:
@@ -91,7 +97,7 @@ class Loop:
             set_rate(self.optimiser, learning_rate(self.config, state.epoch))
             for step, rows in self._batches(state.epoch):
                 began = time.perf_counter()
-                state.loss_sum += self._step(step, rows) * len(rows)
+                self._step(step, rows)
                 state.step, state.seconds = step + 1, state.seconds + time.perf_counter() - began
                 last_saved = self._save_if_due(last_saved, distributed=False)
             self._end_epoch()
@@ -107,37 +113,51 @@ class Loop:
         for step in range(self.progress.step, len(batches)):
             yield step, batches[step]
 
-    def _step(self, step: int, rows: Tensor) -> float:
-        """Take one step on a batch and return its mean loss."""
-        epoch, seed = self.progress.epoch, self.config.seed
+    def _step(self, step: int, rows: Tensor) -> None:
+        """Take one step on a batch, and add its loss to the epoch's."""
+        epoch, seed, samples = self.progress.epoch, self.config.seed, len(rows)
         # the model's own draws (dropout) too are a function of the place, so nothing has to be remembered
-        torch.default_generator.manual_seed(stream_seed(seed, "model", epoch, step, _distributed.rank()))
-        x, y = self.feed.take(rows), self.y[rows]
+        _devices.seed(self.device, stream_seed(seed, "model", epoch, step, _distributed.rank()))
+        x, y = self.feed.take(rows), _devices.moved(self.y[rows], self.device)
         if self.augment:
             x, y = self.augment(x, y, len(self.job.dataset.names), generator(seed, "augmentation", epoch, step))
         x, y, rows = self._share(x), self._share(y, padding=IGNORED), self._share(rows)
-        extras = {"index": rows}
+        extras = {"index": _devices.moved(rows, self.device)}
         if self.teacher is not None:
             with torch.no_grad():
                 extras["teacher"] = self.teacher(x)
         loss = self._loss(x, y, extras)
-        value = _mean_over_ranks(loss)
-        if not math.isfinite(value):
-            if self.folder is not None and self._finite():
-                self._save()  # the weights before this step are still good
-            raise self._not_finite(value, "loss")
+        mean = _mean_over_ranks(loss, self.total.dtype)
+        if self.device.type == "cpu":
+            self._check(float(mean))
+        self.total = self.total + mean * samples
         self.optimiser.zero_grad()
-        loss.backward()
+        self.scaler.scale(loss).backward()
+        self.scaler.unscale_(self.optimiser)
         if self.config.head_l2:
             add_penalty(self.learner.model.head_weight(), self.config.head_l2)  # type: ignore[operator]
         if self.config.clip is not None:
             nn.utils.clip_grad_norm_(self.learner.parameters(), self.config.clip)
-        self.optimiser.step()
-        return value
+        self.scaler.step(self.optimiser)
+        self.scaler.update()
+
+    def _check(self, value: float) -> None:
+        """Stop at a loss that is not a number; the weights before this step are still good."""
+        if math.isfinite(value):
+            return
+        if self.folder is not None and self._finite():
+            self._save()
+        raise self._not_finite(value, "loss")
+
+    def _settle(self) -> None:
+        """Wait for the device and note the losses so far; stop where one of them was not a number."""
+        self.progress.loss_sum = float(self.total)
+        if not math.isfinite(self.progress.loss_sum):
+            raise self._not_finite(self.progress.loss_sum, "loss")
 
     def _loss(self, x: Tensor, y: Tensor, extras: dict[str, Tensor]) -> Any:
         try:
-            with evaluate.autocast(self.config):
+            with evaluate.autocast(self.config, self.device):
                 return self.call(x, y, **extras)
         except ValueError as error:
             if "more than 1 value per channel" not in str(error):
@@ -162,7 +182,10 @@ class Loop:
         return torch.cat([mine, filler])
 
     def _end_epoch(self) -> None:
-        state, began = self.progress, time.perf_counter()
+        state, waiting = self.progress, time.perf_counter()
+        self._settle()
+        began = time.perf_counter()
+        state.seconds += began - waiting
         self.learner.end_epoch()
         evaluate.fit_labels(self.learner, self.feed, self.y)
         found = self._judged(self.validation)
@@ -181,6 +204,7 @@ class Loop:
             state.times.append({"epoch": state.epoch, **seconds})
         state.history.append(line)
         state.epoch, state.step, state.loss_sum, state.seconds = state.epoch + 1, 0, 0.0, 0.0
+        self.total = torch.zeros_like(self.total)
         # seconds have a place of their own: an epoch's line holds only what the configuration determines
         self.report("epoch", {**line, "epochs": self.config.epochs, "seconds": sum(seconds.values())})
 
@@ -217,12 +241,14 @@ class Loop:
 
     def _save(self) -> None:
         assert self.folder is not None
+        self._settle()
         self.learner.criterion.gather()
         if _distributed.rank() != 0:
             return
         state = {
             "learner": self.learner.state_dict(),
             "optimiser": self.optimiser.state_dict(),
+            "scaler": self.scaler.state_dict(),
             "progress": dict(vars(self.progress)),
         }
         checkpoint.save(self.folder, state)
@@ -233,15 +259,17 @@ class Loop:
         return all(bool(torch.isfinite(value).all()) for value in state if value.is_floating_point())
 
     def _restore(self) -> None:
-        state = None if self.folder is None else checkpoint.load(self.folder, self._check)
+        state = None if self.folder is None else checkpoint.load(self.folder, self._check_state)
         if state is None:
             return
         self.learner.load_state_dict(state["learner"])
         self.optimiser.load_state_dict(state["optimiser"])
+        if state.get("scaler"):
+            self.scaler.load_state_dict(state["scaler"])
         self.progress = Progress(**state["progress"])
         self.report("resumed", {"epoch": self.progress.epoch, "step": self.progress.step})
 
-    def _check(self, state: Any) -> None:
+    def _check_state(self, state: Any) -> None:
         steps = len(in_batches(torch.arange(len(self.feed)), self.config.batch_size))
         resumable.check(state, self.learner.state_dict(), self.optimiser, self.config.epochs, steps)
 
@@ -274,7 +302,6 @@ def _agreed(due: bool) -> bool:
     return bool(_distributed.sum_over_ranks(torch.tensor(float(due and _distributed.rank() == 0))) > 0)
 
 
-def _mean_over_ranks(loss: Tensor) -> float:
+def _mean_over_ranks(loss: Tensor, dtype: torch.dtype) -> Tensor:
     """Return the loss of the whole batch: ranks hold shares that were scaled up by their number."""
-    world = _distributed.world_size()
-    return float(loss.detach()) if world == 1 else float(_distributed.sum_over_ranks(loss)) / world
+    return _distributed.sum_over_ranks(loss).to(dtype) / _distributed.world_size()

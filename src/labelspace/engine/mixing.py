@@ -87,7 +87,7 @@ def cutmix(
     top, bottom, left, right = edges
     pasted = torch.where(rectangles(top, left, bottom, right, height, width), x.index_select(0, partner), x)
     area = (bottom - top) * (right - left)
-    return pasted, _blend(soft, 1 - area.double() / (height * width), partner)
+    return pasted, _blend(soft, 1 - area.to(kept.dtype) / (height * width), partner)
 
 
 def probabilities(owner: str, y: Tensor, classes: int, samples: int) -> Tensor:

@@ -19,6 +19,7 @@ from labelspace import _checks, models
 from labelspace.data.normalise import Normalise
 from labelspace.decide import TIE, expected_cost_of
 from labelspace.decision import Decision
+from labelspace.engine.evaluate import HALF
 from labelspace.engine.inputs import Inputs
 from labelspace.engine.predict import scorer
 from labelspace.engine.predictions import check_names
@@ -151,7 +152,7 @@ class Deployed(nn.Module):
     def expected(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return what the library itself says of samples, in the run's own precision where that is exact."""
         readable = self.run.config.backbone is None or self.frozen is not None
-        if not readable or self.run.config.precision == "bfloat16":
+        if not readable or self.run.config.precision in HALF:
             return self.forward(x)
         scores = scorer(self.run)(x)
         decided = self.decision.decide(scores)

@@ -12,10 +12,12 @@ HEAD = "head.weight"  # of every network: the weights of its last linear layer
 
 def make_optimiser(config: Config, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
     """Return the optimiser over parameter groups that carry their own weight decay."""
+    # a fused one looks on the device itself whether scaled gradients overflowed: the others would wait for the answer
+    form: dict[str, Any] = {"fused" if config.precision == "float16" else "foreach": True}
     if config.optimiser == "sgd":
-        return torch.optim.SGD(groups, lr=config.learning_rate, momentum=config.momentum, foreach=True)
+        return torch.optim.SGD(groups, lr=config.learning_rate, momentum=config.momentum, **form)
     kind = torch.optim.AdamW if config.optimiser == "adamw" else torch.optim.Adam
-    return kind(groups, lr=config.learning_rate, foreach=True)
+    return kind(groups, lr=config.learning_rate, **form)
 
 
 def learning_rate(config: Config, epoch: int) -> float:

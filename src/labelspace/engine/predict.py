@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from labelspace import _checks, models
+from labelspace import _checks, _devices, models
 from labelspace.analysis.layers import activations, layer_names
 from labelspace.data.normalise import Normalise
 from labelspace.engine import evaluate, features
@@ -23,19 +23,29 @@ SHOWN = 5
 Scorer = Callable[[Any], Tensor]
 
 
-def scorer(run: "Run") -> Scorer:
+def scorer(run: "Run", device: str = "cpu") -> Scorer:
     """Return a function from samples in the form of the dataset (or of the run's frozen network) to scores ``(N, K)``.
 
     Batches of ``evaluate.BATCH`` samples give the same bits as the run's own evaluation.
 
     Args:
         run: a finished run; its model is built once.
+        device: where to compute; scores come back to the CPU.
     """
-    return _prepared(run, run.learner())
+    there = _place(run, device)
+    return _prepared(run, run.learner().to(there), there)
 
 
-def _prepared(run: "Run", function: Scorer) -> Scorer:
-    """Return a function of samples that are first brought into the form the run's model takes."""
+def _place(run: "Run", device: str) -> torch.device:
+    """Return the device that is asked for, if it is here and knows the numbers that the run computes with."""
+    name = _devices.resolved("predict", device)
+    if run.config.precision == "float64":
+        _devices.check_precision("predict", run.config.precision, name)
+    return _devices.placed(name)
+
+
+def _prepared(run: "Run", function: Scorer, device: torch.device) -> Scorer:
+    """Return a function of samples that are first brought into the form the run's model takes, and to its device."""
     normalise = Normalise.stored(run.preprocessing)
     dtype = torch.float64 if run.config.precision == "float64" else torch.float32
     frozen = None if run.config.backbone is None else models.backbone(run.config.backbone)
@@ -47,31 +57,34 @@ def _prepared(run: "Run", function: Scorer) -> Scorer:
             batch = batch.to(dtype)
             if run.config.channels_last and batch.ndim == 4:
                 batch = batch.contiguous(memory_format=torch.channels_last)
-        with evaluate.autocast(run.config):
-            return function(batch)
+        with evaluate.autocast(run.config, device):
+            return function(_devices.moved(batch, device)).cpu()
 
     return prepared
 
 
-def scores_of(run: "Run", x: Any) -> Tensor:
+def scores_of(run: "Run", x: Any, device: str = "cpu") -> Tensor:
     """Return scores ``(N, K)`` of tensors or raw samples; what cannot be read stops it, unknown categories are told.
 
     Args:
         run: a finished run.
         x: see ``Run.predict``.
+        device: see ``Run.predict``.
     """
-    return _over(run, x, scorer(run))
+    return _over(run, x, scorer(run, device))
 
 
-def features_of(run: "Run", x: Any, layer: str | None) -> Tensor:
+def features_of(run: "Run", x: Any, layer: str | None, device: str = "cpu") -> Tensor:
     """Return the activations ``(N, F)`` of a layer of a run's model, or its features.
 
     Args:
         run: a finished run.
         x: see ``Run.predict``.
         layer: a name of the model's ``named_modules()``.
+        device: see ``Run.predict``.
     """
-    model = run.learner().model
+    there = _place(run, device)
+    model = run.learner().to(there).model
 
     def found(batch: Tensor) -> Tensor:
         if layer is not None:
@@ -83,7 +96,7 @@ def features_of(run: "Run", x: Any, layer: str | None) -> Tensor:
         penultimate: Tensor = result[1]
         return penultimate.flatten(1)
 
-    return _over(run, x, _prepared(run, found))
+    return _over(run, x, _prepared(run, found, there))
 
 
 def _over(run: "Run", x: Any, function: Scorer) -> Tensor:

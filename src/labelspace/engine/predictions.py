@@ -83,7 +83,9 @@ def check_names(decision: Decision, run: Run) -> None:
         raise _checks.fail("Decision", "names", "the classes of the run, in its order", got)
 
 
-def predictions(prepared: Ready, x: Any, tally: Tally, keep: Sequence[str] = ()) -> Iterator[Columns]:
+def predictions(
+    prepared: Ready, x: Any, tally: Tally, keep: Sequence[str] = (), device: str = "cpu"
+) -> Iterator[Columns]:
     """Yield columns: the file or row, what is kept, ``class``, ``probability``, ``decision`` and ``abstained``.
 
     ``class`` is the likeliest class and ``probability`` its own; ``decision`` follows the rule, and is empty where it
@@ -94,9 +96,10 @@ def predictions(prepared: Ready, x: Any, tally: Tally, keep: Sequence[str] = ())
         x: raw samples, as for ``Run.predict``.
         tally: is filled on the way.
         keep: columns of the samples to pass on; one that is called like a column of the output gets ``input_`` before.
+        device: where to compute, as for ``Run.predict``.
     """
     inputs = Inputs(prepared.run.preprocessing, prepared.run.config.backbone)
-    score = scorer(prepared.run)
+    score = scorer(prepared.run, device)
     for given in inputs.pieces(x, evaluate.BATCH, keep):
         piece, scores = _scored(given, score)
         columns = _columns(piece, prepared.decision, scores, by_file(inputs, x))

@@ -28,7 +28,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from labelspace import _checks
+from labelspace import _checks, _devices
 from labelspace.engine import draws
 from labelspace.engine.transforms import image_shape
 
@@ -64,14 +64,17 @@ def randaugment(x: Tensor, generator: torch.Generator, *, operations: int = 2, m
     draws.generator_of("randaugment", generator)
     names = [name for name in OPERATIONS if name != "saturation" or channels == 3]
     for _ in range(rounds):
-        drawn = draws.integers(len(names), samples, generator, x.device)
-        signs = draws.integers(2, samples, generator, x.device) * 2 - 1
+        drawn = draws.integers(len(names), samples, generator, generator.device)
+        signs = draws.integers(2, samples, generator, generator.device) * 2 - 1
         x = apply(x, names, drawn, signs * strength)
     return x
 
 
 def apply(x: Tensor, names: list[str], drawn: Tensor, strengths: Tensor) -> Tensor:
     """Return the batch with operation ``names[drawn[i]]`` at the signed strength ``strengths[i]`` applied to image i.
+
+    What was drawn may be on another device than the images. On the CPU it is best: how many images an operation has is
+    looked at, and that makes any other device wait.
 
     Example:
         >>> apply(torch.tensor([[[[0.0, 1.0]]]]), ["solarise"], torch.tensor([0]), torch.tensor([1.0]))
@@ -81,10 +84,13 @@ def apply(x: Tensor, names: list[str], drawn: Tensor, strengths: Tensor) -> Tens
     for number, name in enumerate(names):
         rows = (drawn == number).nonzero().squeeze(1)
         if name in COLOURS and len(rows):
-            out.index_copy_(0, rows, recolour(x.index_select(0, rows), name, strengths[rows]))
-    rows = torch.tensor([name in SHIFTS for name in names], device=x.device)[drawn].nonzero().squeeze(1)
+            chosen, amounts = (_devices.moved(each, x.device) for each in (rows, strengths[rows]))
+            out.index_copy_(0, chosen, recolour(x.index_select(0, chosen), name, amounts))
+    rows = torch.tensor([name in SHIFTS for name in names], device=drawn.device)[drawn].nonzero().squeeze(1)
     if len(rows):
-        out.index_copy_(0, rows, sample(x.index_select(0, rows), _matrices(names, drawn[rows], strengths[rows])))
+        theta = _matrices(names, drawn[rows], strengths[rows])
+        chosen = _devices.moved(rows, x.device)
+        out.index_copy_(0, chosen, sample(x.index_select(0, chosen), _devices.widest(theta, x.device)))
     return out
 
 
@@ -129,7 +135,7 @@ def _matrices(names: list[str], drawn: Tensor, strengths: Tensor) -> Tensor:
     """Return the ``(N, 2, 3)`` matrices of the shifts that were drawn, in the form ``sample`` takes."""
     # an operation that was not drawn has strength zero, so that one matrix holds all five
     place = {name: names.index(name) if name in names else -1 for name in SHIFTS}
-    strength = {name: strengths.double() * (drawn == place[name]) for name in SHIFTS}
+    strength = {name: strengths.to(_devices.wide(drawn.device)) * (drawn == place[name]) for name in SHIFTS}
     angle = strength["rotate"] * (torch.pi / 6)
     across = [angle.cos(), 0.3 * strength["shear_x"] - angle.sin(), 0.9 * strength["translate_x"]]
     down = [0.3 * strength["shear_y"] + angle.sin(), angle.cos(), 0.9 * strength["translate_y"]]
@@ -151,7 +157,7 @@ def sample(x: Tensor, theta: Tensor) -> Tensor:
     column = ((torch.arange(width, device=x.device, dtype=x.dtype) * 2 + 1) / width - 1).view(1, 1, -1, 1)
     row = ((torch.arange(height, device=x.device, dtype=x.dtype) * 2 + 1) / height - 1).view(1, -1, 1, 1)
     # plain products rather than affine_grid's matrix product, whose rounding may depend on the number of threads
-    scale = torch.tensor([[1, height / width, 1], [width / height, 1, 1]], device=x.device, dtype=theta.dtype)
+    scale = _devices.moved(torch.tensor([[1, height / width, 1], [width / height, 1, 1]], dtype=theta.dtype), x.device)
     across, down, move = (theta * scale).to(x.dtype)[:, None, None].unbind(4)
     grid = (across * column + move) + down * row
     return functional.grid_sample(x, grid, padding_mode="zeros", align_corners=False)

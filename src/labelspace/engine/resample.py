@@ -108,7 +108,7 @@ def _placed(room: Tensor, drawn: Tensor, fits: Tensor) -> Tensor:
 
 def _positions(start: Tensor, length: Tensor, side: int) -> Tensor:
     """Return where in the image each pixel of the result looks, ``(N, side)``, from −1 to 1 along the image."""
-    centre = torch.arange(side, device=start.device, dtype=torch.float64) + 0.5
+    centre = torch.arange(side, device=start.device, dtype=start.dtype) + 0.5
     inside = centre * (length / side)[:, None] - 0.5
     # what lies outside the window is not looked at: its own first and last pixel reach to its edges
     inside = torch.minimum(inside.clamp(min=0), (length - 1)[:, None])

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-PARTS = {"learner", "optimiser", "progress"}
+PARTS = {"learner", "optimiser", "scaler", "progress"}
 NUMBERS = {"epoch": int, "step": int, "loss_sum": float, "best_value": float, "best_epoch": int, "seconds": float}
 LISTS = ("history", "times")
 
@@ -26,7 +26,9 @@ def check(state: Any, weights: Mapping[str, Tensor], optimiser: torch.optim.Opti
         epochs: of the run.
         steps: of an epoch.
     """
-    _expect(isinstance(state, dict) and set(state) == PARTS, "it does not hold learner, optimiser and progress")
+    _expect(isinstance(state, dict) and set(state) == PARTS, "it does not hold what a checkpoint does")
+    scaler = state["scaler"]
+    _expect(isinstance(scaler, dict) and all(isinstance(v, Real) for v in scaler.values()), "its scaler is another")
     _check_weights(state["learner"], weights)
     _check_optimiser(state["optimiser"], optimiser)
     _check_progress(state["progress"], weights, epochs, steps)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from labelspace import _checks, _distributed
+from labelspace import _checks, _devices, _distributed
 from labelspace._checks import DamagedError
 from labelspace.criteria import criterion_class
 from labelspace.criteria.layout import likeliest
@@ -124,7 +124,7 @@ class Run:
         """Build the trained model and criterion again, from the record alone: files that it names are not read."""
         return restored(self)
 
-    def predict(self, x: Any) -> Tensor:
+    def predict(self, x: Any, *, device: str = "cpu") -> Tensor:
         """Return class indices ``(N,)``.
 
         Args:
@@ -132,6 +132,7 @@ class Run:
                 training data were: a path (CSV, Parquet, NPZ, a picture or a folder of pictures), a dict of columns or
                 of one row, a DataFrame, a list of texts or of pictures' files. What cannot be read, or has
                 scores that are not finite, stops it; a category that training did not have is told by a warning.
+            device: where to compute: auto, cpu, cuda, cuda:1 or mps, wherever it was trained. Results are on the CPU.
 
         Example:
             >>> rows, labels = [[float(value)] for value in range(40)], ["low"] * 20 + ["tall"] * 20
@@ -139,19 +140,20 @@ class Run:
             >>> run.predict(torch.tensor([[3.0], [35.0]]))
             tensor([0, 1])
         """
-        return likeliest("Run.predict", self.scores_of(x), 1)
+        return likeliest("Run.predict", self.scores_of(x, device=device), 1)
 
-    def scores_of(self, x: Any) -> Tensor:
-        """Return scores ``(N, K)``; ``x`` is as for ``predict``."""
-        return predict.scores_of(self, x)
+    def scores_of(self, x: Any, *, device: str = "cpu") -> Tensor:
+        """Return scores ``(N, K)``; ``x`` and ``device`` are as for ``predict``."""
+        return predict.scores_of(self, x, device)
 
-    def features(self, x: Any, layer: str | None = None) -> Tensor:
+    def features(self, x: Any, layer: str | None = None, *, device: str = "cpu") -> Tensor:
         """Return what a layer makes of samples, ``(N, F)``; maps and sequences are flattened.
 
         Args:
             x: as for ``predict``.
             layer: its name in the model, as ``analysis.layer_names(run.learner().model)`` lists them; by default the
                 features, the input of the head.
+            device: as for ``predict``.
 
         Example:
             >>> run = train("digits", model="mlp-16-8", epochs=1, limit=100)
@@ -159,7 +161,7 @@ class Run:
             >>> run.features(samples).shape, run.features(samples, layer="body.1").shape
             (torch.Size([3, 8]), torch.Size([3, 16]))
         """
-        return predict.features_of(self, x, layer)
+        return predict.features_of(self, x, layer, device)
 
 
 def train(
@@ -235,7 +237,7 @@ def own_threads_and_draws(config: Config) -> Iterator[None]:
     threads = torch.get_num_threads()
     torch.set_num_threads(config.threads)
     try:
-        with torch.random.fork_rng(devices=[]):
+        with _devices.own_draws(config.device):
             yield
     finally:
         torch.set_num_threads(threads)
@@ -336,6 +338,7 @@ def _finished(job: Job, loop: Loop, learner: nn.Module, folder: Path | None) -> 
         scores[f"{part}_scores"] = evaluate.scores_of(learner, feed, job.config)
         scores[f"{part}_y"] = feed.y.clone()
         result[part] = evaluate.summary(scores[f"{part}_scores"], feed.y)
+    learner.cpu()  # what a record holds can be read anywhere
     state = loop.progress
     facts = {"key": job.config.key(), "epochs": state.epoch, "best_epoch": state.best_epoch}
     facts["train_samples"] = len(job.dataset.train)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from labelspace import _plugins, data
 from labelspace._checks import WorkError
+from labelspace._devices import resolved
 from labelspace._plugins import Plugin
 from labelspace.data.dataset import Dataset
 from labelspace.engine.build import automatic_model, prepare
@@ -103,10 +104,12 @@ def outcomes(
         executor: where to compute; processes of one thread each by default.
         checkpoint_seconds: how often a run writes a checkpoint.
         report: called with ``"run"`` and its numbers as each one finishes.
-        vectorise: train options and seeds of a small network together where that is faster (their ``path`` says so).
+        vectorise: train options and seeds of a small network together where that is faster (their ``path`` says so);
+            on the CPU only.
     """
     folder, executor = Path(out), executor or Processes()
     folder.mkdir(parents=True, exist_ok=True)
+    configs = [_known_device(config) for config in configs]
     parts = [[number] for number in range(len(configs))]
     if vectorise:
         parts = partition([_known_model(config, dataset) for config in configs], getattr(executor, "workers", 1))
@@ -132,6 +135,11 @@ def _each(done: Iterable[tuple[int, Any]], parts: list[list[int]]) -> Iterator[t
         if isinstance(outcomes, WorkerDied):
             outcomes = [("", outcomes.reason)] * len(parts[task])
         yield from zip(parts[task], outcomes, strict=True)
+
+
+def _known_device(config: Config) -> Config:
+    """Return a configuration whose device is no longer "auto"; a worker says whether it is there."""
+    return config if config.device != "auto" else config.model_copy(update={"device": resolved("train", "auto")})
 
 
 def _known_model(config: Config, dataset: Dataset | None) -> Config:

@@ -12,6 +12,8 @@ from labelspace.data.normalise import Normalise
 if TYPE_CHECKING:
     from labelspace.engine.run import Run
 
+STATISTICS = ("mean", "std", "own_mean", "own_std")
+
 
 class Teacher(nn.Module):
     """The model of a finished run, given batches that were normalised for a student.
@@ -32,8 +34,11 @@ class Teacher(nn.Module):
                 raise _checks.fail("train", "teacher", expected, facts[name])
         self.learner = run.learner().requires_grad_(False)
         self.in_float64 = run.config.precision == "float64"
-        self.student = dataset.normalise
-        self.own = Normalise.stored(facts)
+        student, own = dataset.normalise, Normalise.stored(facts)
+        self.alike = torch.equal(student.mean, own.mean) and torch.equal(student.std, own.std)
+        # buffers, so that they move to the student's device once
+        for name, tensor in zip(STATISTICS, (student.mean, student.std, own.mean, own.std), strict=True):
+            self.register_buffer(name, tensor, persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the teacher's scores per class."""
@@ -45,9 +50,8 @@ class Teacher(nn.Module):
 
     def _as_taught(self, x: Tensor) -> Tensor:
         """Undo the student's normalisation and apply the teacher's."""
-        if torch.equal(self.student.mean, self.own.mean) and torch.equal(self.student.std, self.own.std):
+        if self.alike:
             return x
         shape = (1, -1) + (1,) * (x.ndim - 2)
-        values = (self.student.mean, self.student.std, self.own.mean, self.own.std)
-        mean, std, own_mean, own_std = (value.to(x).reshape(shape) for value in values)
+        mean, std, own_mean, own_std = (self.get_buffer(name).to(x).reshape(shape) for name in STATISTICS)
         return (x * std + mean - own_mean) / own_std

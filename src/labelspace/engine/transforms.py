@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from labelspace import _checks
+from labelspace import _checks, _devices
 from labelspace.engine import draws
 
 FILLS = ("zero", "reflect")
@@ -75,8 +75,9 @@ def flip(x: Tensor, generator: torch.Generator, *, probability: float = 0.5) -> 
     """
     samples, *_ = image_shape("flip", x)
     probability = _checks.number("flip", "probability", probability, low=0, high=1)
-    chosen = draws.uniform(samples, draws.generator_of("flip", generator), x.device) < probability
-    rows = chosen.nonzero().squeeze(1)
+    chosen = draws.uniform(samples, draws.generator_of("flip", generator), generator.device) < probability
+    # counted where they were drawn: another device would have to be waited for
+    rows = _devices.moved(chosen.nonzero().squeeze(1), x.device)
     return x.clone().index_copy_(0, rows, x.index_select(0, rows).flip(3))
 
 

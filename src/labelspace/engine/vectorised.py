@@ -18,6 +18,7 @@ from labelspace import _checks
 from labelspace.criteria import Criterion, criterion_class
 from labelspace.engine.build import Job, Outline, make_learner
 from labelspace.engine.config import Config
+from labelspace.engine.evaluate import HALF
 from labelspace.engine.feed import Feed
 from labelspace.engine.run import Run, finished_run, keep, own_threads_and_draws, preprocessing_of
 from labelspace.engine.together import Member, Together
@@ -52,7 +53,8 @@ def obstacle(config: Config) -> str:
     reasons = {
         "augment": bool(config.augment) and "every member has its own draws",
         "channels_last": config.channels_last and "there are no channels in a stack",
-        "precision": config.precision == "bfloat16" and "autocast does not reach stacked layers",
+        "device": config.device != "cpu" and "members are stacked on the CPU only",
+        "precision": config.precision in HALF and "autocast does not reach stacked layers",
         "world": config.world > 1 and "ranks share one model",
         "teacher": config.teacher is not None and "it would be asked about every member's batch",
         "clip": config.clip is not None and "every member has its own gradient norm",
