@@ -1,6 +1,6 @@
 """The command line: thin; each command parses, calls the library and prints."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,6 +11,7 @@ from labelspace.cli.doctor import doctor
 from labelspace.cli.export import export
 from labelspace.cli.predict import predict
 from labelspace.cli.report import report
+from labelspace.cli.stopping import leave_if_stopped, stop_on_signals
 from labelspace.cli.train import train
 
 HELLO = """labelspace: labels that know how classes relate.
@@ -23,7 +24,21 @@ HELLO = """labelspace: labels that know how classes relate.
   labelspace --help                         everything else: train, labels, report, export, doctor, methods, models
 """
 
-app = typer.Typer(add_completion=False, no_args_is_help=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+class App(typer.Typer):
+    """The commands; called, they are a process of their own, which a signal stops."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Do what the command line says, and exit."""
+        stop_on_signals()
+        try:
+            return super().__call__(*arguments, **options)
+        except SystemExit as end:
+            leave_if_stopped(int(end.code or 0))
+            raise
+
+
+app = App(add_completion=False, no_args_is_help=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 app.add_typer(data.app, name="data", help="List datasets, and look at data before training on it.")
 app.add_typer(labels.app, name="labels", help="Build, show, compare and cut label spaces; files to fill in.")
 for command in (compare, train, predict, report, export, doctor):

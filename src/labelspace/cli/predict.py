@@ -12,6 +12,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from labelspace.cli.screen import bad_input_exits, console, errors
+from labelspace.cli.stopping import exit_code, farewell
 from labelspace.cli.table_output import Write, check_output, table_file
 
 # so many samples are named on the screen; the file and --json have them all
@@ -93,8 +94,8 @@ def _stopped_cleanly() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except KeyboardInterrupt as error:
-        errors.print("labelspace: stopped; no file was written.", style="yellow")
-        raise SystemExit(130) from error
+        errors.print(farewell("no file was written."), style="yellow")
+        raise typer.Exit(exit_code(error)) from error
     except BrokenPipeError:
         # whoever read from us has seen enough; Python must not try to write the rest when it ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

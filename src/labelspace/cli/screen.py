@@ -11,6 +11,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from labelspace.cli.stopping import exit_code, farewell
+
 # piped output is 100 columns wide, whatever the terminal's width was
 console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
 errors = Console(stderr=True, highlight=False)
@@ -41,9 +43,8 @@ def bad_input_exits(command: Command) -> Command:
             errors.print(f"labelspace: {said}", style="red", markup=False, soft_wrap=True)
             raise typer.Exit(1) from error
         except KeyboardInterrupt as error:
-            again = " without --fresh" if "--fresh" in sys.argv else ""
-            errors.print(f"labelspace: stopped; the same command{again} goes on from here.", style="yellow")
-            raise typer.Exit(130) from error
+            errors.print(farewell(), style="yellow")
+            raise typer.Exit(exit_code(error)) from error
 
     return wrapped  # type: ignore[return-value]
 
