@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from hostile import label_files, pictures, tables, taxonomies
+from hostile import command_lines, label_files, pictures, tables, taxonomies
 from hostile.outcomes import OUTCOMES, Case, Payload, judge, tally
 
 TIMES = int(os.environ.get("LABELSPACE_FUZZ", "1"))
@@ -18,6 +18,7 @@ ATTACKS = [
     ("tables", tables.tries, 150),
     ("pictures and archives", pictures.tries, 40),
     ("taxonomies and prices", taxonomies.tries, 200),
+    ("command lines", command_lines.tries, 40),
 ]
 
 

@@ -1,6 +1,5 @@
 """`labelspace predict`: what a finished run says of new samples."""
 
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -9,9 +8,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from labelspace.cli.screen import bad_input_exits, console, errors
+from labelspace.cli.screen import bad_input_exits, bars, console, errors, print_json
 from labelspace.cli.stopping import exit_code, farewell
 from labelspace.cli.table_output import Write, check_output, table_file
 
@@ -32,17 +30,25 @@ def predict(
     keep: Annotated[
         list[str] | None, typer.Option(help="A column of NEW to write along, such as an id; repeatable.")
     ] = None,
+    spreadsheet: Annotated[
+        bool,
+        typer.Option("--spreadsheet", help="CSV for Excel and the like: a ' before text that begins with = + - @."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary (without -o: everything) as JSON.")] = False,
 ) -> None:
     """Write class, probability, decision and abstention for new samples.
 
     `class` is the likeliest class and `probability` its own; `decision` is the cheapest class where the run knows
-    prices. The exit code is 1 if some samples could not be read; they are named, and have a row with nothing in it.
+    prices. Names are written as they are, so that programs find them again: a spreadsheet takes one that begins with
+    = + - or @ for a formula, which --spreadsheet prevents. The exit code is 1 if some samples could not be read; they
+    are named, and have a row with nothing in it.
 
     Example: labelspace predict runs/digits-1a2b3c4d/best scans/ -o predictions.csv --abstain-cost 0.5
     """
     from labelspace.engine import predictions
 
+    if spreadsheet and ((as_json and output is None) or str(output).lower().endswith(".parquet")):
+        raise ValueError("`--spreadsheet` must be given for CSV: neither JSON nor Parquet has formulas.")
     if output is not None:
         check_output("predict", output, new)
     prepared = predictions.ready(run)
@@ -50,7 +56,7 @@ def predict(
         prepared = prepared._replace(decision=prepared.decision.with_abstain_cost(abstain_cost))
     tally = predictions.Tally()
     rows: list[dict[str, Any]] = []
-    with _stopped_cleanly(), _table(output, as_json, rows) as write, _bar(prepared, new) as advance:
+    with _stopped_cleanly(), _table(output, as_json, rows, spreadsheet) as write, _bar(prepared, new) as advance:
         for columns in predictions.predictions(prepared, new, tally, keep or []):
             write(columns)
             advance(tally.rows)
@@ -66,9 +72,9 @@ def predict(
 
 
 @contextmanager
-def _table(output: Path | None, as_json: bool, rows: list[dict[str, Any]]) -> Iterator[Write]:
+def _table(output: Path | None, as_json: bool, rows: list[dict[str, Any]], spreadsheet: bool) -> Iterator[Write]:
     if output is not None or not as_json:
-        with table_file(output) as write:
+        with table_file(output, spreadsheet) as write:
             yield write
         return
     yield lambda columns: rows.extend(
@@ -78,11 +84,10 @@ def _table(output: Path | None, as_json: bool, rows: list[dict[str, Any]]) -> It
 
 @contextmanager
 def _bar(prepared: Any, new: str) -> Iterator[Any]:
-    """Show how far it is, on stderr; quiet where that is no terminal."""
+    """Show how far it is."""
     from labelspace.engine.inputs import Inputs
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
+    with bars() as bar:
         total = Inputs(prepared.run.preprocessing, prepared.run.config.backbone).count(new)
         task = bar.add_task(f"predict {Path(new).name}", total=total)
         yield lambda done: bar.update(task, completed=done)
@@ -115,16 +120,16 @@ def _report(prepared: Any, tally: Any, output: Path | None, rows: list[dict[str,
             "notes": tally.notes,
             "output": None if output is None else str(output),
         }
-        print(json.dumps(facts | ({"predictions": rows} if output is None else {}), indent=2, ensure_ascii=False))
+        print_json(facts | ({"predictions": rows} if output is None else {}))
         return
     for name, why in tally.unread[:SHOWN]:
-        errors.print(f"not read: {name} ({why})", style="yellow", markup=False, soft_wrap=True)
+        errors.print(f"not read: {name} ({why})", style="yellow", soft_wrap=True)
     if len(tally.unread) > SHOWN:
         errors.print(f"not read: {len(tally.unread) - SHOWN} more", style="yellow")
     for note in tally.notes:
-        errors.print(f"note: {note}", style="yellow", markup=False, soft_wrap=True)
+        errors.print(f"note: {note}", style="yellow", soft_wrap=True)
     if output is not None:
         said = f"{tally.rows:,} samples → {output}"
         said += f" · {tally.abstained:,} abstained" if prepared.decision.abstain_cost is not None else ""
         said += f" · {len(tally.unread):,} not read" if tally.unread else ""
-        console.print(said, markup=False, soft_wrap=True)
+        console.print(said, soft_wrap=True)

@@ -37,4 +37,4 @@ def report(
         page = write_html(folders[0], output)
     else:
         page = write_runs_html(folders, output or folders[0] / "report.html")
-    console.print(f"{page} ({size(page.stat().st_size)})", markup=False, soft_wrap=True)
+    console.print(f"{page} ({size(page.stat().st_size)})", soft_wrap=True)
