@@ -162,6 +162,27 @@ def test_a_table_with_what_training_never_saw(tmp_path: Path) -> None:
     assert parquet.read_table(tmp_path / "o.parquet").column("class").to_pylist()[2] is None
 
 
+def test_cells_for_spreadsheets(tmp_path: Path) -> None:
+    rows = [f"{i},{('=a', '-1')[i % 2]}" for i in range(40)]
+    (tmp_path / "t.csv").write_text("v,class\n" + "\n".join(rows) + "\n")
+    run = train(tmp_path / "t.csv", model="linear", epochs=1, out=tmp_path / "runs")
+    notes = ['=HYPERLINK("x")', "-5", "plain", "@now"]
+    (tmp_path / "n.csv").write_text(
+        "v,+note\n" + "\n".join(f"-{i},{n!r}".replace("'", "") for i, n in enumerate(notes))
+    )
+    exact = rows_of(invoke(run.folder, tmp_path / "n.csv", "--keep", "+note").stdout)
+    assert [row["+note"] for row in exact] == notes
+    path = tmp_path / "o.csv"
+    invoke(run.folder, tmp_path / "n.csv", "--keep", "+note", "--spreadsheet", "-o", path)
+    safe = rows_of(path.read_text())
+    assert [row["'+note"] for row in safe] == ['\'=HYPERLINK("x")', "-5", "plain", "'@now"]
+    assert {row["class"] for row in safe} <= {"'=a", "-1"}
+    assert [row["probability"] for row in safe] == [row["probability"] for row in exact]
+    for arguments in (["--json"], ["-o", str(tmp_path / "o.parquet")]):
+        refused = invoke(run.folder, tmp_path / "n.csv", "--spreadsheet", *arguments, code=2)
+        assert "`--spreadsheet` must be given for CSV" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

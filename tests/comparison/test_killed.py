@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from comparison.small import write_table
+from processes import gone, needs_proc, session
 
 # OLS keeps statistics, so that its runs train one by one: there is a half-way
 OPTIONS = [
@@ -33,7 +34,7 @@ PATIENCE = 240  # seconds, on a busy machine
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(900),
-    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc"),
+    needs_proc,
 ]
 
 
@@ -61,26 +62,6 @@ def end(process: "subprocess.Popen[str]", code: int = 0) -> str:
     stdout, stderr = process.communicate(timeout=PATIENCE)
     assert process.returncode == code, stdout + stderr
     return stderr
-
-
-def session(number: int) -> list[int]:
-    """Return the processes of a session that are still there, but for those that only wait to be collected."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, _, _, leader = path.read_text().rpartition(")")[2].split()[:4]
-        except OSError:  # it has just ended
-            continue
-        if int(leader) == number and state != "Z":
-            found.append(int(path.parent.name))
-    return found
-
-
-def gone(number: int, patience: float = 30) -> bool:
-    deadline = time.monotonic() + patience
-    while session(number) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    return not session(number)
 
 
 def finished(out: Path) -> dict[str, int]:

@@ -7,7 +7,16 @@ import time
 import numpy as np
 import pytest
 
-from hostile import checkpoints, criterion_calls, label_files, pictures, records, tables, taxonomies
+from hostile import (
+    checkpoints,
+    command_lines,
+    criterion_calls,
+    label_files,
+    pictures,
+    records,
+    tables,
+    taxonomies,
+)
 from hostile.outcomes import OUTCOMES, Case, Payload, judge, tally
 
 TIMES = int(os.environ.get("LABELSPACE_FUZZ", "1"))
@@ -21,6 +30,7 @@ ATTACKS = [
     ("criterion calls", criterion_calls.tries, 300),
     ("records", records.tries, 40),
     ("checkpoints", checkpoints.tries, 30),
+    ("command lines", command_lines.tries, 40),
 ]
 
 

@@ -1,7 +1,6 @@
 """`labelspace compare`: would better labels make mistakes cheaper, and is it more than luck?"""
 
 import inspect
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ from labelspace.cli import training_options as training
 from labelspace.cli.compare_options import of_methods, of_settings, seeds_of
 from labelspace.cli.flags import speaks_of_flags
 from labelspace.cli.progress import ComparisonBars
-from labelspace.cli.screen import bad_input_exits, console
+from labelspace.cli.screen import bad_input_exits, console, print_json
 from labelspace.report.table import text_table
 from labelspace.report.words import size
 
@@ -274,13 +273,13 @@ def _print(result: Any, as_json: bool, as_markdown: bool, page: Path | None = No
     if as_json:
         found = {"folder": result.folder, "report": page}
         where = {name: None if place is None else str(place) for name, place in found.items()}
-        print(json.dumps({**where, **result.content}, indent=2, ensure_ascii=False))
+        print_json({**where, **result.content})
         return
     if as_markdown:
-        print(result.markdown())
+        console.print(result.markdown(), soft_wrap=True)
         return
     places = {} if page is None else {"Report": f"{page} ({size(page.stat().st_size)})"}
-    console.print(text_table(result.content, console.width, places), markup=False, soft_wrap=True)
+    console.print(text_table(result.content, console.width, places), soft_wrap=True)
 
 
 compare.__doc__ = f"{inspect.cleandoc(compare.__doc__ or '')}\n\n{EXAMPLES}"

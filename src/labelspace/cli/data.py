@@ -1,12 +1,10 @@
 """``labelspace data``: what datasets are known, and what is in one, before anyone trains."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -14,7 +12,7 @@ from labelspace import data
 from labelspace._checks import InputError
 from labelspace.cli import options
 from labelspace.cli.flags import Flags, speaks_of_flags
-from labelspace.cli.screen import bad_input_exits
+from labelspace.cli.screen import bad_input_exits, console, print_json
 from labelspace.data import folders
 from labelspace.data.dataset import PARTS
 from labelspace.data.loading import KNOWN
@@ -34,16 +32,16 @@ def list_datasets(data_dir: options.DataDir = None, as_json: AsJson = False) -> 
     root = folders.data_folder(data_dir)
     rows = [{"name": name, "about": known.about, "found": _found(root, known.folders)} for name, known in KNOWN.items()]
     if as_json:
-        typer.echo(json.dumps({"data_dir": str(root), "datasets": rows}, indent=2))
+        print_json({"data_dir": str(root), "datasets": rows})
         return
     if not _on_terminal():
         lines = [f"{row['name']:<14} {row['found'] or 'not here':<22} {row['about']}" for row in rows]
-        typer.echo("\n".join([f"data directory: {root}", *lines]))
+        console.print("\n".join([f"data directory: {root}", *lines]), soft_wrap=True)
         return
-    table = Table("name", "found", "what it is", title=Text(f"data directory: {root}"))
+    table = Table("name", "found", "what it is", title=f"data directory: {root}")
     for row in rows:
-        table.add_row(row["name"], row["found"] or "[dim]not here[/dim]", row["about"])
-    Console().print(table)
+        table.add_row(row["name"], row["found"] or Text("not here", style="dim"), row["about"])
+    console.print(table)
 
 
 @app.command()
@@ -106,25 +104,23 @@ def _found(root: Path, candidates: tuple[str, ...]) -> str | None:
 
 def _print(report: data.DataReport, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(report.to_json(), indent=2, ensure_ascii=False))
+        print_json(report.to_json())
         return
     if not _on_terminal():
-        typer.echo(str(report))
+        console.print(str(report), soft_wrap=True)
         return
-    console = Console()
-    # texts, because a class may be called something like [b] that would be read as markup
-    console.print(Text(report.title, style="bold"))
+    console.print(report.title, style="bold")
     table = Table("class")
     for part in PARTS:
         table.add_column(part, justify="right")
     for row in report.rows():
-        table.add_row(*(Text(cell) for cell in row), end_section=row[0] == report.names[-1])
+        table.add_row(*row, end_section=row[0] == report.names[-1])
     console.print(table)
     for what, value in report.facts():
-        console.print(f"{what}: {value}", markup=False, highlight=False)
+        console.print(f"{what}: {value}")
     for note in report.notes:
-        console.print(f"note: {note}", style="yellow", markup=False, highlight=False)
+        console.print(f"note: {note}", style="yellow")
     for problem in report.problems:
-        console.print(f"problem: {problem}", style="bold red", markup=False, highlight=False)
+        console.print(f"problem: {problem}", style="bold red")
     if not report.problems:
         console.print("no problems found", style="green")

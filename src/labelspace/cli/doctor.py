@@ -1,6 +1,5 @@
 """`labelspace doctor`: what works on this machine, what does not, and what to do about it."""
 
-import json
 from typing import Annotated
 
 import typer
@@ -8,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from labelspace._checks import WorkError
-from labelspace.cli.screen import bad_input_exits, console, errors
+from labelspace.cli.screen import bad_input_exits, console, errors, print_json
 
 MARKS = {"ok": ("✓", "green"), "absent": ("–", "dim"), "warning": ("!", "yellow"), "broken": ("✗", "bold red")}
 
@@ -27,14 +26,16 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
         found = health.findings()
     broken = [one.what for one in found if one.state == "broken"]
     if as_json:
-        print(json.dumps({"broken": broken, "findings": [one._asdict() for one in found]}, indent=2))
+        print_json({"broken": broken, "findings": [one._asdict() for one in found]})
     else:
         table = Table(show_header=False, box=None, pad_edge=False)
+        table.add_column()
+        table.add_column()
+        table.add_column(overflow="fold")
         for one in found:
             mark, style = MARKS[one.state]
             remedy = f"\n→ {one.remedy}" if one.remedy else ""
-            # texts: a path may hold something that would be read as markup
-            table.add_row(Text(mark, style=style), Text(one.what), Text(f"{one.value}{remedy}", overflow="fold"))
+            table.add_row(Text(mark, style=style), one.what, f"{one.value}{remedy}")
         console.print(table)
     if broken:
         raise WorkError(f"{len(broken)} broken: {', '.join(broken)}.")

@@ -1,13 +1,12 @@
 """`labelspace export`: a finished run as a file that runs without labelspace."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from labelspace.cli.options import AllowDamaged
-from labelspace.cli.screen import bad_input_exits, console, errors
+from labelspace.cli.screen import bad_input_exits, console, errors, print_json
 
 
 @bad_input_exits
@@ -33,9 +32,9 @@ def export(
     if as_json:
         facts = {"onnx": str(done.path), "bytes": done.path.stat().st_size, "input": done.input}
         checked = {"largest_difference": done.difference, "checked_samples": done.samples}
-        print(json.dumps({**facts, "outputs": list(OUTPUTS), **checked}, indent=2))
+        print_json({**facts, "outputs": list(OUTPUTS), **checked})
         return
-    console.print(f"{done.path} ({done.path.stat().st_size / 1e6:.2f} MB)", markup=False, soft_wrap=True)
-    console.print(f"x {done.input} → {', '.join(OUTPUTS)}", markup=False)
+    console.print(f"{done.path} ({done.path.stat().st_size / 1e6:.2f} MB)", soft_wrap=True)
+    console.print(f"x {done.input} → {', '.join(OUTPUTS)}")
     difference = f"largest difference {done.difference:.2g} on {done.samples} random samples"
     console.print(f"checked with onnxruntime against torch: {difference}")

@@ -1,6 +1,5 @@
 """What the commands about labels read: classes by name or from data, and the space or prices that a text stands for."""
 
-import csv
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from labelspace import _checks
-from labelspace.cli.screen import errors
+from labelspace._cells import names_in
+from labelspace.cli.screen import errors, in_one_line
 from labelspace.data import load as load_data
 from labelspace.data.dataset import Dataset
 from labelspace.sources.named import named
@@ -46,8 +46,7 @@ def class_list(text: str) -> tuple[str, ...]:
     """
     if text.strip().isdecimal():
         return _checks.class_names(OWNER, int(text))
-    names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
-    return _checks.class_names(OWNER, [name for name in names if name])
+    return _checks.class_names(OWNER, names_in(OWNER, "classes", text))
 
 
 def load(data: str, options: Mapping[str, Any]) -> Dataset:
@@ -98,4 +97,4 @@ def noted() -> Iterator[None]:
         warnings.simplefilter("always")
         yield
     for note in found:
-        errors.print(f"note: {note.message}", style="yellow", markup=False, soft_wrap=True)
+        errors.print(f"note: {in_one_line(note.message)}", style="yellow", soft_wrap=True)

@@ -4,9 +4,11 @@ import csv
 import io
 from collections.abc import Sequence
 
+from labelspace._cells import guarded
+
 
 def cost_template(names: Sequence[str], long: bool = False) -> str:
-    r"""Return a table in which every mistake costs 1.
+    r"""Return a table in which every mistake costs 1; in a spreadsheet too, a class called =1+1 stays what it is.
 
     Args:
         names: the classes.
@@ -20,7 +22,9 @@ def cost_template(names: Sequence[str], long: bool = False) -> str:
     """
     rows: list[list[object]] = [["true", "predicted", "cost"], ["*", "*", 1]]
     if not long:
-        rows = [["true\\predicted", *names], *([true, *(int(true != other) for other in names)] for true in names)]
+        heads = [guarded(name) for name in names]
+        prices = ([head, *(int(place != other) for other in range(len(heads)))] for place, head in enumerate(heads))
+        rows = [["true\\predicted", *heads], *prices]
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()

@@ -1,6 +1,5 @@
 """``labelspace labels``: build label spaces and prices, look at them, compare them, and get files to fill in."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,7 +22,7 @@ from labelspace.cli.label_input import (
 )
 from labelspace.cli.label_templates import cost_template, space_template
 from labelspace.cli.options import DataDir, DataOption, Label, reader_options
-from labelspace.cli.screen import bad_input_exits, console
+from labelspace.cli.screen import bad_input_exits, console, print_file, print_json
 from labelspace.sources.named import words
 from labelspace.sources.prices import cost_words
 from labelspace.sources.spread import spread_words
@@ -84,7 +83,7 @@ def build(
     if out is not None:
         _save(built, out)
     if as_json:
-        _print_json({"file": None if out is None else str(out), **_summary(built)})
+        print_json({"file": None if out is None else str(out), **_summary(built)})
         return
     _print(*_title(built))
     _print("nothing is written without -o FILE.safetensors" if out is None else f"written to {out}")
@@ -125,7 +124,7 @@ def show(
     nearest = _cheapest(shown, chosen, k) if priced else _nearest(shown, chosen, k)
     if as_json:
         near = {name: [{"class": other, number: value} for other, value in nearest[name]] for name in chosen}
-        _print_json({**_summary(shown), "source": dict(shown.source), "nearest": near})
+        print_json({**_summary(shown), "source": dict(shown.source), "nearest": near})
         return
     _print(*_title(shown), "", "cheapest mistakes" if priced else f"nearest classes ({number})")
     width = max(len(shortened(name)) for name in chosen)
@@ -165,7 +164,7 @@ def diff(
     two = _read(second, Known(one.names, known.dataset), cost)
     found = difference(one, two)
     if as_json:
-        _print_json({"first": _summary(one), "second": _summary(two), **found.to_json(k)})
+        print_json({"first": _summary(one), "second": _summary(two), **found.to_json(k)})
         return
     _print(f"first   {words(one)}", f"second  {words(two)}", *found.lines(k))
 
@@ -187,7 +186,7 @@ def subset(
     part = whole.subset(chosen_classes(names, whole))
     _save(part, out)
     if as_json:
-        _print_json({"file": str(out), **_summary(part)})
+        print_json({"file": str(out), **_summary(part)})
         return
     _print(f"{len(part)} of {len(whole)} classes written to {out}")
 
@@ -213,7 +212,7 @@ def template(
     if cost == space:
         raise _checks.fail(OWNER, "template", "--cost or --space", "both" if cost else "neither")
     names = load(data, reader_options(label=label, data_option=data_option, data_dir=data_dir)).names
-    typer.echo(cost_template(names, long) if cost else space_template(names), nl=False)
+    print_file(cost_template(names, long) if cost else space_template(names))
 
 
 def _nearest(space: LabelSpace, chosen: Sequence[str], k: int) -> dict[str, list[tuple[str, float]]]:
@@ -269,8 +268,4 @@ def _title(space: LabelSpace) -> list[str]:
 
 def _print(*lines: str) -> None:
     for line in lines:
-        console.print(line, markup=False, soft_wrap=True)
-
-
-def _print_json(content: dict[str, Any]) -> None:
-    typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+        console.print(line, soft_wrap=True)

@@ -1,8 +1,11 @@
 """The command line: thin; each command parses, calls the library and prints."""
 
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import labelspace
 from labelspace.cli import data, labels
@@ -11,6 +14,8 @@ from labelspace.cli.doctor import doctor
 from labelspace.cli.export import export
 from labelspace.cli.predict import predict
 from labelspace.cli.report import report
+from labelspace.cli.screen import shown
+from labelspace.cli.stopping import leave_if_stopped, stop_on_signals
 from labelspace.cli.train import train
 
 HELLO = """labelspace: labels that know how classes relate.
@@ -23,7 +28,47 @@ HELLO = """labelspace: labels that know how classes relate.
   labelspace --help                         everything else: train, labels, report, export, doctor, methods, models
 """
 
-app = typer.Typer(add_completion=False, no_args_is_help=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+class Commands(TyperGroup):
+    """The commands, with errors about flags that repeat what was typed without sending it to the terminal."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Read what stands before the command."""
+        with _readable_errors():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, context: Any) -> Any:
+        """Read what stands after the command, and do it."""
+        with _readable_errors():
+            return super().invoke(context)
+
+
+@contextmanager
+def _readable_errors() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if hasattr(error, "format_message"):  # click's own kind, which typer brings under another name since 0.20
+            error.message = shown(error.message)  # type: ignore[attr-defined]
+        raise
+
+
+class App(typer.Typer):
+    """The commands; called, they are a process of their own, which a signal stops."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Do what the command line says, and exit."""
+        stop_on_signals()
+        try:
+            return super().__call__(*arguments, **options)
+        except SystemExit as end:
+            leave_if_stopped(int(end.code or 0))
+            raise
+
+
+app = App(
+    cls=Commands, add_completion=False, no_args_is_help=False, rich_markup_mode=None, pretty_exceptions_enable=False
+)
 app.add_typer(data.app, name="data", help="List datasets, and look at data before training on it.")
 app.add_typer(labels.app, name="labels", help="Build, show, compare and cut label spaces; files to fill in.")
 for command in (compare, train, predict, report, export, doctor):

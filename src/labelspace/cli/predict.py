@@ -1,6 +1,5 @@
 """`labelspace predict`: what a finished run says of new samples."""
 
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -9,11 +8,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from labelspace._checks import InputError, WorkError
 from labelspace.cli.options import AllowDamaged
-from labelspace.cli.screen import bad_input_exits, console, errors
+from labelspace.cli.screen import bad_input_exits, bars, console, errors, print_json
+from labelspace.cli.stopping import exit_code, farewell
 from labelspace.cli.table_output import Write, check_output, table_file
 
 # so many samples are named on the screen; the file and --json have them all
@@ -35,17 +34,27 @@ def predict(
     ] = None,
     allow_damaged: AllowDamaged = False,
     device: Annotated[str, typer.Option(help="Where to compute: auto, cpu, cuda, cuda:1 or mps.")] = "cpu",
+    spreadsheet: Annotated[
+        bool,
+        typer.Option("--spreadsheet", help="CSV for Excel and the like: a ' before text that begins with = + - @."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary (without -o: everything) as JSON.")] = False,
 ) -> None:
     """Write class, probability, decision and abstention for new samples.
 
     `class` is the likeliest class and `probability` its own; `decision` is the cheapest class where the run knows
-    prices. The exit code is 1 if some samples could not be read; they are named, and have a row with nothing in it.
+    prices. Names are written as they are, so that programs find them again: a spreadsheet takes one that begins with
+    = + - or @ for a formula, which --spreadsheet prevents. The exit code is 1 if some samples could not be read; they
+    are named, and have a row with nothing in it.
 
     Example: labelspace predict runs/digits-1a2b3c4d/best scans/ -o predictions.csv --abstain-cost 0.5
     """
     from labelspace.engine import predictions
 
+    if spreadsheet and ((as_json and output is None) or str(output).lower().endswith(".parquet")):
+        raise InputError(
+            "", "--spreadsheet", "given for CSV", "it for another format", "Neither JSON nor Parquet has formulas."
+        )
     if output is not None:
         check_output("predict", output, new)
     prepared = predictions.ready(run, allow_damaged=allow_damaged)
@@ -53,7 +62,7 @@ def predict(
         prepared = prepared._replace(decision=prepared.decision.with_abstain_cost(abstain_cost))
     tally = predictions.Tally()
     rows: list[dict[str, Any]] = []
-    with _stopped_cleanly(), _table(output, as_json, rows) as write, _bar(prepared, new) as advance:
+    with _stopped_cleanly(), _table(output, as_json, rows, spreadsheet) as write, _bar(prepared, new) as advance:
         for columns in predictions.predictions(prepared, new, tally, keep or [], device):
             write(columns)
             advance(tally.rows)
@@ -69,9 +78,9 @@ def predict(
 
 
 @contextmanager
-def _table(output: Path | None, as_json: bool, rows: list[dict[str, Any]]) -> Iterator[Write]:
+def _table(output: Path | None, as_json: bool, rows: list[dict[str, Any]], spreadsheet: bool) -> Iterator[Write]:
     if output is not None or not as_json:
-        with table_file(output) as write:
+        with table_file(output, spreadsheet) as write:
             yield write
         return
     yield lambda columns: rows.extend(
@@ -81,11 +90,10 @@ def _table(output: Path | None, as_json: bool, rows: list[dict[str, Any]]) -> It
 
 @contextmanager
 def _bar(prepared: Any, new: str) -> Iterator[Any]:
-    """Show how far it is, on stderr; quiet where that is no terminal."""
+    """Show how far it is."""
     from labelspace.engine.inputs import Inputs
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
+    with bars() as bar:
         total = Inputs(prepared.run.preprocessing, prepared.run.config.backbone).count(new)
         task = bar.add_task(f"predict {Path(new).name}", total=total)
         yield lambda done: bar.update(task, completed=done)
@@ -97,8 +105,8 @@ def _stopped_cleanly() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except KeyboardInterrupt as error:
-        errors.print("labelspace: stopped; no file was written.", style="yellow")
-        raise SystemExit(130) from error
+        errors.print(farewell("no file was written."), style="yellow")
+        raise typer.Exit(exit_code(error)) from error
     except BrokenPipeError:
         # whoever read from us has seen enough; Python must not try to write the rest when it ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -118,16 +126,16 @@ def _report(prepared: Any, tally: Any, output: Path | None, rows: list[dict[str,
             "notes": tally.notes,
             "output": None if output is None else str(output),
         }
-        print(json.dumps(facts | ({"predictions": rows} if output is None else {}), indent=2, ensure_ascii=False))
+        print_json(facts | ({"predictions": rows} if output is None else {}))
         return
     for name, why in tally.unread[:SHOWN]:
-        errors.print(f"not read: {name} ({why})", style="yellow", markup=False, soft_wrap=True)
+        errors.print(f"not read: {name} ({why})", style="yellow", soft_wrap=True)
     if len(tally.unread) > SHOWN:
         errors.print(f"not read: {len(tally.unread) - SHOWN} more", style="yellow")
     for note in tally.notes:
-        errors.print(f"note: {note}", style="yellow", markup=False, soft_wrap=True)
+        errors.print(f"note: {note}", style="yellow", soft_wrap=True)
     if output is not None:
         said = f"{tally.rows:,} samples → {output}"
         said += f" · {tally.abstained:,} abstained" if prepared.decision.abstain_cost is not None else ""
         said += f" · {len(tally.unread):,} not read" if tally.unread else ""
-        console.print(said, markup=False, soft_wrap=True)
+        console.print(said, soft_wrap=True)

@@ -4,9 +4,9 @@ import threading
 from pathlib import Path
 from typing import Any, Self
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import TaskID
 
-from labelspace.cli.screen import errors
+from labelspace.cli.screen import bars, errors
 from labelspace.engine.sweep import PROGRESS
 from labelspace.report.words import options_text
 
@@ -18,10 +18,8 @@ class ComparisonBars:
     """Takes the reports of a comparison and shows them; says the plan in words before training begins."""
 
     def __init__(self) -> None:
-        """Make the bars; they are quiet where stderr is no terminal."""
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self.bar = Progress(*columns, console=errors, transient=True)
-        self.bar.disable = not errors.is_terminal
+        """Make the bars."""
+        self.bar = bars()
         self.phases: dict[str, TaskID] = {}
         self.sizes: dict[str, int] = {}
         self.runs: dict[str, TaskID] = {}
@@ -78,7 +76,7 @@ class ComparisonBars:
         self.bar.update(self.phases[phase], completed=done)
 
     def _say(self, text: str) -> None:
-        errors.print(text, markup=False, soft_wrap=True, style="dim")
+        errors.print(text, soft_wrap=True, style="dim")
 
     def _watch(self) -> None:
         """Show the runs that left a note of where they are."""

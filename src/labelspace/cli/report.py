@@ -41,4 +41,4 @@ def report(
         page = write_html(folders[0], output, allow_damaged=allow_damaged)
     else:
         page = write_runs_html(folders, output or folders[0] / "report.html", allow_damaged=allow_damaged)
-    console.print(f"{page} ({size(page.stat().st_size)})", markup=False, soft_wrap=True)
+    console.print(f"{page} ({size(page.stat().st_size)})", soft_wrap=True)

@@ -1,7 +1,13 @@
-"""What commands share: one console, one progress bar, and one way to say that the input was bad."""
+"""What commands share: one way to print, one progress bar, and one way to say that the input was bad.
+
+Everything that is printed goes through ``shown``: names of classes, files and columns come from data, and must not be
+able to move the cursor, to change colours, or to look like something else.
+"""
 
 import functools
+import json
 import sys
+import unicodedata
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -9,13 +15,14 @@ from typing import Any, Self, TypeVar
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from labelspace._checks import InputError, WorkError
+from labelspace.cli.stopping import exit_code, farewell
 
-# piped output is 100 columns wide, whatever the terminal's width was
-console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
-errors = Console(stderr=True, highlight=False)
+# control and format characters, halves of characters, and what ends a line without looking like it
+UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 NO_MEMORY = (
     "this takes more memory than there is. Give fewer samples (--limit), smaller pictures (--resize), fewer columns "
@@ -25,6 +32,79 @@ NO_MEMORY = (
 OUR_FAULT = "a fault of ours; please report what follows, with the output of `labelspace doctor`."
 
 Command = TypeVar("Command", bound=Callable[..., None])
+
+
+def shown(text: object) -> str:
+    r"""Return a text in which characters that steer a terminal, or that nobody sees, are written out.
+
+    Example:
+        >>> print(shown("\x1b[31mred\x1b[0m [bold] \u202etxt.exe"))
+        \x1b[31mred\x1b[0m [bold] \u202etxt.exe
+    """
+    return "".join(letter if _is_seen(letter) else _escape(letter) for letter in str(text))
+
+
+def in_one_line(text: object) -> str:
+    r"""Return a message in one line: a name that holds a break could otherwise say something in our name.
+
+    Example:
+        >>> print(in_one_line("no class 'a\nlabelspace: all is well'"))
+        no class 'a\nlabelspace: all is well'
+    """
+    return shown(text).replace("\n", r"\n")
+
+
+def _is_seen(letter: str) -> bool:
+    return letter in "\n\t" or unicodedata.category(letter) not in UNSEEN
+
+
+def _escape(letter: str) -> str:
+    return letter.encode("unicode_escape", "surrogatepass").decode()
+
+
+class Screen(Console):
+    """A console on which a text is a text: no markup, no emoji names, nothing that steers the terminal."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Return what is printed for a text, by itself or in a cell of a table."""
+        kept = {name: options[name] for name in ("style", "justify", "overflow") if options.get(name) is not None}
+        return Text(shown(text), **kept)
+
+
+# piped output is 100 columns wide, whatever the terminal's width was
+console = Screen(width=None if sys.stdout.isatty() else 100, highlight=False)
+errors = Screen(stderr=True, highlight=False)
+
+
+def print_json(content: Any) -> None:
+    """Print plain data as JSON; what ``shown`` would write out is escaped as JSON does it."""
+    text = json.dumps(content, indent=2, ensure_ascii=False)
+    # such letters are only inside of strings, where JSON has an escape for every sixteen bits
+    typer.echo("".join(letter if _is_seen(letter) else _json_escape(letter) for letter in text))
+
+
+def _json_escape(letter: str) -> str:
+    units = letter.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
+
+
+def print_file(text: str) -> None:
+    """Print the content of a file: as it is into a pipe or a file, and written out on a terminal."""
+    sys.stdout.write(shown(text) if sys.stdout.isatty() else text)
+
+
+class Words(TextColumn):
+    """A column of a bar whose text is a text."""
+
+    def render(self, task: Task) -> Text:
+        """Return what stands there."""
+        return Text(shown(self.text_format.format(task=task)))
+
+
+def bars(*more: str) -> Progress:
+    """Return bars on stderr, with further texts behind them; quiet where that is no terminal."""
+    columns = (Words("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, *map(Words, more), console=errors, transient=True, disable=not errors.is_terminal)
 
 
 def bad_input_exits(command: Command) -> Command:
@@ -41,13 +121,12 @@ def bad_input_exits(command: Command) -> Command:
         except typer.Exit:  # which is a RuntimeError
             raise
         except (InputError, FileNotFoundError, PermissionError, IsADirectoryError, ImportError) as error:
-            raise _said(error, 2) from error
+            raise _said(in_one_line(error), 2) from error
         except (WorkError, OSError) as error:
             raise _said(error, 1) from error
         except KeyboardInterrupt as error:
-            again = " without --fresh" if "--fresh" in sys.argv else ""
-            errors.print(f"labelspace: stopped; the same command{again} goes on from here.", style="yellow")
-            raise typer.Exit(130) from error
+            errors.print(farewell(), style="yellow")
+            raise typer.Exit(exit_code(error)) from error
         except Exception as error:
             if _is_of_memory(error):
                 raise _said(NO_MEMORY, 1) from error
@@ -58,7 +137,7 @@ def bad_input_exits(command: Command) -> Command:
 
 
 def _said(what: object, code: int) -> typer.Exit:
-    errors.print(f"labelspace: {what}", style="red", markup=False, soft_wrap=True)
+    errors.print(f"labelspace: {what}", style="red", soft_wrap=True)
     return typer.Exit(code)
 
 
@@ -70,7 +149,7 @@ def _is_of_memory(error: BaseException) -> bool:
 
 def _note(message: Warning | str, *place: Any) -> None:
     """Say a warning of the library in one line; where in the code it was raised helps nobody here."""
-    errors.print(f"labelspace: {message}", style="yellow", markup=False, soft_wrap=True)
+    errors.print(f"labelspace: {in_one_line(message)}", style="yellow", soft_wrap=True)
 
 
 class TrainingBar:
@@ -83,9 +162,7 @@ class TrainingBar:
 
     def __init__(self, title: str, tensorboard: Path | None = None) -> None:
         """Make the bar and, where asked for, the writer."""
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self.bar = Progress(*columns, TextColumn("{task.fields[note]}"), console=errors, transient=True)
-        self.bar.disable = not errors.is_terminal
+        self.bar = bars("{task.fields[note]}")
         self.task = self.bar.add_task(title, total=None, note="")
         self.writer = None if tensorboard is None else _writer(tensorboard)
 

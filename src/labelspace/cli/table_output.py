@@ -3,7 +3,6 @@
 import csv
 import importlib
 import os
-import sys
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from labelspace import _checks
+from labelspace._cells import guarded
+from labelspace.cli.screen import print_file
 from labelspace.data.table_files import Columns
 
 ENDINGS = (".csv", ".parquet")
@@ -32,20 +33,21 @@ def check_output(owner: str, path: Path, source: str | Path) -> None:
 
 
 @contextmanager
-def table_file(path: Path | None) -> Iterator[Write]:
+def table_file(path: Path | None, spreadsheet: bool = False) -> Iterator[Write]:
     """Give a function that takes the columns piece by piece; the file is in its place only after the last one.
 
     Args:
         path: a .csv or .parquet file; None for CSV on stdout.
+        spreadsheet: write text that a spreadsheet would take for a formula with a ' before it.
     """
     if path is None:
-        yield _csv_writer(sys.stdout)
+        yield _csv_writer(_Printed(), spreadsheet)
         return
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
         if path.suffix.lower() == ".csv":
             with temporary.open("x", encoding="utf-8", newline="") as file:
-                yield _csv_writer(file)
+                yield _csv_writer(file, spreadsheet)
         else:
             pieces: list[Any] = []
             yield lambda columns: pieces.append(_pyarrow("pyarrow").table(columns))
@@ -55,22 +57,33 @@ def table_file(path: Path | None) -> Iterator[Write]:
         temporary.unlink(missing_ok=True)
 
 
-def _csv_writer(file: Any) -> Write:
+class _Printed:
+    """Stdout, as a file to write to."""
+
+    def write(self, text: str) -> None:
+        """Print the content of a file."""
+        print_file(text)
+
+
+def _csv_writer(file: Any, spreadsheet: bool) -> Write:
     writer = csv.writer(file, lineterminator="\n")
     begun = False
 
     def write(columns: Columns) -> None:
         nonlocal begun
         if not begun:
-            writer.writerow(columns)
+            writer.writerow([_cell(name, spreadsheet) for name in columns])
             begun = True
-        writer.writerows([_cell(value) for value in row] for row in zip(*columns.values(), strict=True))
+        rows = zip(*columns.values(), strict=True)
+        writer.writerows([_cell(value, spreadsheet) for value in row] for row in rows)
 
     return write
 
 
-def _cell(value: Any) -> Any:
-    return str(value).lower() if isinstance(value, bool) else value
+def _cell(value: Any, spreadsheet: bool) -> Any:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return guarded(value) if spreadsheet and isinstance(value, str) else value
 
 
 def _write_parquet(path: Path, pieces: list[Any]) -> None:

@@ -1,7 +1,6 @@
 """`labelspace train`: one model, one method, one seed."""
 
 import inspect
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +12,7 @@ from labelspace.cli import options as shared
 from labelspace.cli import training_options as training
 from labelspace.cli.flags import speaks_of_flags
 from labelspace.cli.options import parsed_options
-from labelspace.cli.screen import TrainingBar, bad_input_exits, console, errors
+from labelspace.cli.screen import TrainingBar, bad_input_exits, console, errors, print_json
 from labelspace.criteria import criterion_class, methods
 from labelspace.sources.named import NAMES, named
 from labelspace.sources.order import order_of
@@ -154,7 +153,7 @@ def train(
     joined = _distributed.join(_devices.placed(there))  # under torchrun every rank comes here
     first = _distributed.rank() == 0
     if warning and first:
-        errors.print(warning, style="yellow", markup=False, soft_wrap=True)
+        errors.print(warning, style="yellow", soft_wrap=True)
     events = out / "tensorboard" / f"{method}-seed{seed}" if tensorboard and first else None
     with TrainingBar(f"{method} on {data}", tensorboard=events) as bar:
         run = train_run(data, space=space, smoothing=smoothing, out=out, report=bar.report, **options)
@@ -163,16 +162,18 @@ def train(
     if not first:
         return
     if as_json:
-        print(json.dumps({"folder": str(run.folder), **run.result}, indent=2))
+        print_json({"folder": str(run.folder), **run.result})
         return
     epoch_word = "epoch" if run.result["epochs"] == 1 else "epochs"
     kept = "" if run.config.best_by == "last" else f" (kept: {run.result['best_epoch'] + 1})"
-    console.print(f"{run.config.model} · {method} · {run.result['epochs']} {epoch_word}{kept} · seed {seed}")
+    console.print(
+        f"{run.config.model} · {method} · {run.result['epochs']} {epoch_word}{kept} · seed {seed}", soft_wrap=True
+    )
     order = _order(space, method, options["method_options"], run.preprocessing["names"])
     if order is not None:
-        console.print(f"order       {' < '.join(order)}", markup=False, soft_wrap=True)
+        console.print(f"order       {' < '.join(order)}", soft_wrap=True)
     if uses_space(method, options["method_options"]) and spread_words(run.space):
-        console.print(f"space       {spoken_space(run.space)}", soft_wrap=True, markup=False)
+        console.print(f"space       {spoken_space(run.space)}", soft_wrap=True)
     for part in ("validation", "test"):
         numbers = run.result[part]
         if not numbers:

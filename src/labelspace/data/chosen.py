@@ -1,6 +1,5 @@
 """What people say of parts of a dataset: ``first 5000`` samples, ``50%`` of them, some classes by name."""
 
-import csv
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -9,6 +8,7 @@ from numbers import Integral
 from typing import Any
 
 from labelspace import _checks
+from labelspace._cells import names_in
 
 OWNER = "data.load"
 NONE = "none"
@@ -92,7 +92,7 @@ def plain(options: Mapping[str, Any], names: Sequence[str] | None = None) -> dic
         found["validation"] = str(held) if isinstance(held, End) else held
     if found.get("classes") is not None:
         given = found["classes"]
-        typed = _cells(given) if isinstance(given, str) and End.read(given) is None else given
+        typed = names_in(OWNER, "classes", given) if isinstance(given, str) and End.read(given) is None else given
         found["classes"] = typed if names is None else list(names)
     return found
 
@@ -159,13 +159,8 @@ def _listed(value: str | Sequence[Any], names: Sequence[str]) -> list[str]:
         end = None if value in names else End.read(value)
         if end is not None:
             return [names[place] for place in end.places(len(names))]
-        return _cells(value)
+        return names_in(OWNER, "classes", value)
     if not isinstance(value, Sequence):
         raise _checks.fail_type(OWNER, "classes", "a list of names", repr(value))
     # numbers are the names of digits
     return [str(name) for name in value]
-
-
-def _cells(text: str) -> list[str]:
-    cells = next(csv.reader([text.strip()], skipinitialspace=True), [])
-    return [cell.strip() for cell in cells if cell.strip()]

@@ -8,11 +8,13 @@ import os
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, Protocol, final
 
 from labelspace import _checks
+from labelspace.engine.interrupts import undisturbed
 
 Task = Any
 Work = Callable[[Task], Any]
@@ -83,24 +85,26 @@ class Processes:
 
         queue = iter(list(waiting.items()))
         running: dict[Any, int] = {}
+        _start_trackers()
         settings = {"env": {"OMP_NUM_THREADS": "1"}, "initializer": _die_with, "initargs": (os.getpid(),)}
-        with ProcessPoolExecutor(max_workers=workers, **settings) as pool:
-            try:
-                while True:
-                    # never more tasks under way than workers, so that a death has few suspects
+        pool = ProcessPoolExecutor(max_workers=workers, **settings)
+        done = False
+        try:
+            while not done:
+                # never more tasks under way than workers, so that a death has few suspects
+                with undisturbed():
                     for number, task in islice(queue, workers - len(running)):
                         running[pool.submit(_numbered, work, number, task)] = number
-                    if not running:
-                        return
-                    for future in wait(running, return_when=FIRST_COMPLETED).done:
-                        result = future.result()
-                        del running[future]
-                        yield result
-            except BrokenProcessPool:
-                lost.extend(running.values())
-            except (KeyboardInterrupt, GeneratorExit):
-                pool.shutdown(wait=False, kill_workers=True)  # their runs resume; nobody waits for them now
-                raise
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    result = future.result()
+                    del running[future]
+                    yield result
+                done = not running
+        except BrokenProcessPool:
+            lost.extend(running.values())
+        finally:
+            with undisturbed():
+                _close(pool, kill=not done)
 
 
 @final
@@ -179,6 +183,27 @@ class Slurm:
                 return
         for number in waiting:
             yield number, WorkerDied(reasons[number])
+
+
+def _start_trackers() -> None:
+    """Start the processes that look after semaphores: on their first start they let interrupts through."""
+    import multiprocessing.resource_tracker
+
+    from joblib.externals.loky.backend import resource_tracker
+
+    multiprocessing.resource_tracker.ensure_running()
+    resource_tracker.ensure_running()
+
+
+def _close(pool: Any, kill: bool) -> None:
+    """End the workers of a pool: after their tasks, or at once; runs resume, so that nobody waits for them then."""
+    if kill and pool._call_queue is not None:
+        # a task larger than a pipe may be on its way to a worker that is about to end: without any reader left, the
+        # thread that writes it ends too, instead of waiting for ever
+        pool._call_queue._reader.close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a machine without pgrep, where the workers are ended all the same
+        pool.shutdown(wait=True, kill_workers=kill)
 
 
 def _die_with(parent: int) -> None:

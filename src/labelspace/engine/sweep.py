@@ -4,7 +4,7 @@ import itertools
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -118,15 +118,26 @@ def outcomes(
     work = partial(_do, str(folder), checkpoint_seconds)
     found: dict[int, str] = {}
     failures: dict[int, Failure] = {}
-    for number, (name, reason) in _each(executor.run(work, tasks), parts):
-        if reason is not None:
-            failures[number] = Failure(configs[number], reason)
-            continue
-        found[number] = name
-        if report is not None:
-            test = RunFolder(folder / name).result()["test"]
-            report("run", {"done": len(found), "of": len(configs), "name": name, **test})
+    with _closed(executor.run(work, tasks)) as done:
+        for number, (name, reason) in _each(done, parts):
+            if reason is not None:
+                failures[number] = Failure(configs[number], reason)
+                continue
+            found[number] = name
+            if report is not None:
+                test = RunFolder(folder / name).result()["test"]
+                report("run", {"done": len(found), "of": len(configs), "name": name, **test})
     return [failures.get(number) or Run.load(folder / found[number]) for number in range(len(configs))]
+
+
+@contextmanager
+def _closed(done: Iterator[tuple[int, Any]]) -> Iterator[Iterator[tuple[int, Any]]]:
+    """End the work at once where its results are no longer wanted, not when somebody lets go of the exception."""
+    try:
+        yield done
+    finally:
+        if hasattr(done, "close"):
+            done.close()
 
 
 def _each(done: Iterable[tuple[int, Any]], parts: list[list[int]]) -> Iterator[tuple[int, tuple[str, str | None]]]:

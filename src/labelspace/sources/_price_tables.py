@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from labelspace import _checks
+from labelspace._cells import unguarded
 from labelspace.sources._naming import OWNER, canonical, matched, suggestion
 from labelspace.sources._text_file import Row, read_text, table
 
@@ -23,7 +24,9 @@ TEMPLATE = "`labelspace labels template DATA --cost` writes a file to fill in."
 
 def read_prices(path: Path, names: Sequence[str]) -> Tensor:
     """Return ``(K, K)`` prices in the order of ``names``, float64, from a table in either form."""
-    rows, separator = table("cost", path, read_text("cost", path))
+    written, separator = table("cost", path, read_text("cost", path))
+    known = set(names)
+    rows = [Row(row.line, [unguarded(cell, known) for cell in row.cells]) for row in written]
     try:
         columns = _titled_columns(rows[0].cells)
         if columns is not None:

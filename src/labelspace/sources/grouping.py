@@ -1,12 +1,12 @@
 """Groups of classes as people write them: lines ``pets: cat, dog`` in a file, one line, or a published name."""
 
-import csv
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from labelspace import _checks
+from labelspace._cells import names_in
 from labelspace.sources._groupings import GROUPINGS
 from labelspace.sources._naming import OWNER, canonical, matched, suggestion
 from labelspace.sources._text_file import is_there, read_text
@@ -122,7 +122,7 @@ def _are_groups(lines: Sequence[str], loose: bool) -> bool:
 
 def _line(number: int, line: str) -> Line:
     label, colon, rest = (part.strip() for part in line.partition(":"))
-    members = _members(rest)
+    members = names_in(OWNER, "space", rest)
     if not label or not colon or not members:
         raise _checks.fail(OWNER, "space", "groups, one a line", f"{line.strip()!r} in line {number}", EXAMPLE)
     return Line(label, members, f"line {number}")
@@ -133,20 +133,14 @@ def _inline(text: str, names: Sequence[str] | None) -> list[Line]:
     lines = []
     for number, part in enumerate(text.split("|"), 1):
         label, colon, rest = (piece.strip() for piece in part.partition(":"))
-        whole = _members(part)
+        whole = names_in(OWNER, "space", part)
         # a class may itself hold a colon
         named = bool(colon and label) and not (whole and canonical(whole[0]) in classes)
-        members = _members(rest) if named else whole
+        members = names_in(OWNER, "space", rest) if named else whole
         if not members:
             raise _checks.fail(OWNER, "space", "groups with members", f"{text!r}, group {number} of which is empty")
         lines.append(Line(label if named else f"group {number}", members, ""))
     return lines
-
-
-def _members(text: str) -> list[str]:
-    """Return the names between commas; quotation marks keep a comma."""
-    cells = next(csv.reader([text.strip()], skipinitialspace=True), [])
-    return [cell.strip() for cell in cells if cell.strip()]
 
 
 def _checked(lines: Sequence[Line], names: Sequence[str] | None) -> LabelSpace:
