@@ -28,7 +28,7 @@ from typer.testing import CliRunner
 
 from hostile.mutations import Chance, odd
 from hostile.outcomes import Case, chance
-from labelspace import compare, groups, train
+from labelspace import InputError, compare, groups, train
 from labelspace.cli import health
 from labelspace.cli.main import app
 from labelspace.engine import executors
@@ -171,7 +171,7 @@ def run(words: list[str]) -> Said:
         raise found.exception
     said = Said(found.exit_code, found.stdout, found.stderr, outside, words)
     if said.code == 2 and _is_clear(said) and is_readable(said):
-        raise ValueError(f"A command line must be right. Got {_lines(said)[-1]}")
+        raise InputError("", "command line", "right", _lines(said)[-1])
     return said
 
 

@@ -11,9 +11,8 @@ How to add a generator
     it is right, by something independent of the library (numpy, json, the generator's own knowledge).
 
 What is counted
-    refused            a clear error of ours: a ValueError, TypeError, DamagedError or LabelFileError in the house
-                       form, or a FileNotFoundError. Anything else counts as a traceback, subclasses such as
-                       JSONDecodeError and UnicodeDecodeError too.
+    refused            a clear error of ours: an InputError in the house form, or a FileNotFoundError. Anything else
+                       counts as a traceback, other ValueErrors such as JSONDecodeError too.
     accepted and right, wrong
                        what ``right`` says; where it raises, the case counts as a traceback.
     traceback          any other exception.
@@ -45,8 +44,7 @@ from typing import Any
 
 import numpy as np
 
-from labelspace import LabelFileError
-from labelspace._checks import DamagedError
+from labelspace import InputError
 
 OUTCOMES = ("refused", "accepted and right", "wrong", "traceback", "hang", "memory", "code run")
 BAD = OUTCOMES[2:]
@@ -153,11 +151,9 @@ def _outcome(case: Case) -> tuple[str, str]:
 
 
 def _is_clear(error: Exception) -> bool:
-    if type(error) in (LabelFileError, FileNotFoundError):
+    if type(error) is FileNotFoundError:
         return bool(str(error))
-    if type(error) is DamagedError:
-        return HOUSE.search(str(error)) is not None
-    return type(error) in (ValueError, TypeError) and HOUSE.search(str(error)) is not None
+    return isinstance(error, InputError) and HOUSE.search(str(error)) is not None
 
 
 def _where(error: Exception) -> str:

@@ -18,6 +18,7 @@ from hostile import (
     taxonomies,
 )
 from hostile.outcomes import OUTCOMES, Case, Payload, judge, tally
+from labelspace import InputError
 
 TIMES = int(os.environ.get("LABELSPACE_FUZZ", "1"))
 SEED = int(os.environ.get("LABELSPACE_FUZZ_SEED", "0"))
@@ -63,7 +64,8 @@ def filled():
 @pytest.mark.parametrize(
     ("outcome", "run", "right"),
     [
-        ("refused", lambda: raised(ValueError("`x` of y must be z. Got 3.")), bool),
+        ("refused", lambda: raised(InputError("y", "x", "z", 3)), bool),
+        ("traceback", lambda: raised(ValueError("`x` of y must be z. Got 3.")), bool),
         ("accepted and right", lambda: 4, lambda result: result == 4),
         ("wrong", lambda: 5, lambda result: result == 4),
         ("traceback", lambda: {}["key"], bool),
