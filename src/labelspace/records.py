@@ -327,7 +327,8 @@ def whole(folder: str | Path, read: Callable[[RunFolder], Found], allow_damaged:
         try:
             found = read(stored)
         except (ValueError, OSError):
-            time.sleep(PAUSE)  # a folder that is just being replaced is there in a moment
+            if stored.mark() is None:
+                time.sleep(PAUSE)  # a folder that is just being replaced is there in a moment
             if not left or stored.mark() == before:
                 raise
             continue

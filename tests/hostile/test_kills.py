@@ -18,7 +18,7 @@ COUNTED = ("calls", "kills", "identical", "litter", "mixture", "unreadable")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-@pytest.mark.timeout(240 * min(TIMES, SHARE))
+@pytest.mark.timeout(600 * min(TIMES, SHARE))
 def test_kills_change_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     share = max(1, SHARE // TIMES)
     code = (
