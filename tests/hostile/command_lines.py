@@ -44,7 +44,7 @@ TAME = {
     "methods": ["uniform", "uniform,lls", "semantic", "kd", "", ",", "no", "a=uniform", "a=", "=uniform"],
     "examples": ["0", "2", "-1", "x"],
     "threads": ["1", "0", "-1", "x"],
-    "backbone": ["minilm", "no", ""],
+    "backbone": ["no", "", "hf:./m"],
     "classes": ["cat,dog", "first 2", "3", "first 50%", "a,a", "", "0", "-1", "\x1b[31m,b", "1e3", "first 0"],
 }
 ALWAYS = {
@@ -151,8 +151,14 @@ def line(random: Chance) -> list[str]:
         given = [each for each in given if each != "digits"] or ["table.csv"]
     if command.words == ("export",):  # a graph takes seconds, and has tests of its own
         given = [each for each in given if each != "run"]
-    # the harmless values come first: those that are drawn replace them
-    return [*command.words, *ALWAYS.get(command.words[0] if command.words else "", []), *given, *words]
+    # the harmless values come first: those that are drawn replace them; beside some flags there may be none
+    alone = any(word.startswith(("--scores", "--plan")) for word in words)
+    harmless = [] if alone or not command.words else ALWAYS.get(command.words[0], [])
+    return [*command.words, *harmless, *_files_of_scores(given, words), *words]
+
+
+def _files_of_scores(given: list[str], words: list[str]) -> list[str]:
+    return ["val.npz", "test.npz"] if "--scores" in words and given == ["table.csv"] else given
 
 
 def run(words: list[str]) -> Said:
@@ -360,8 +366,10 @@ def _write_files(place: Path) -> None:
     done = train(place / "hostile.csv", model="linear", epochs=1, out=place / "runs")
     assert done.folder is not None
     done.folder.rename(place / "run")
-    compare(place / "table.csv", methods="uniform", model="linear", seeds=2, epochs=1, out=place, executor=Here(1))
-    next(place.glob("table-*")).rename(place / "compared")
+    compared = compare(
+        place / "table.csv", methods="uniform", model="linear", seeds=2, epochs=1, out=place / "runs", executor=Here(1)
+    )
+    compared.folder.rename(place / "compared")
     (place / "broken" / "config.json").write_text('{"\x1b[31m": [NaN')
 
 
