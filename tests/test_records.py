@@ -85,3 +85,16 @@ def test_a_damaged_index_or_run_does_not_stop_the_rest(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="is damaged"):
         index = Index(tmp_path)
     assert [row["seed"] for row in index.rows()] == [0, 2]
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a device without an end")
+@pytest.mark.parametrize("name", ["epochs.jsonl", "model.safetensors", "scores.safetensors"])
+def test_a_link_to_a_device_without_an_end_is_no_record(tmp_path: Path, name: str) -> None:
+    run = finished(tmp_path / "run", 0)
+    (run.path / name).unlink()
+    (run.path / name).symlink_to("/dev/zero")
+    readers = {"epochs.jsonl": run.epochs, "model.safetensors": run.weights, "scores.safetensors": run.scores}
+    with pytest.raises(ValueError, match=rf"`folder` of Run.load must be a run with .*{name}"):
+        readers[name]()
+    with pytest.warns(UserWarning, match="is damaged"):
+        assert not run.finished

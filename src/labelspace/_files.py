@@ -1,5 +1,6 @@
 """Writing files whole or not at all."""
 
+import errno
 import json
 import os
 import uuid
@@ -31,6 +32,13 @@ def write_json(path: Path, content: Any) -> Path:
     )
 
 
+def read_bytes(path: Path) -> bytes:
+    """Return what a file holds; a device or a pipe has no end, or waits for one, and is none."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "not a file")
+    return path.read_bytes()
+
+
 def read_json(path: Path) -> Any:
     """Read a JSON file."""
-    return json.loads(path.read_text(encoding="utf-8"))
+    return json.loads(read_bytes(path).decode("utf-8"))

@@ -162,7 +162,7 @@ class RunFolder:
 
     def _lines(self, name: str) -> list[dict[str, Any]]:
         try:
-            lines = (self.path / name).read_text(encoding="utf-8").splitlines()
+            lines = _files.read_bytes(self.path / name).decode("utf-8").splitlines()
             found = [json.loads(line) for line in lines]
         except (OSError, ValueError, RecursionError) as error:
             raise self._unsound(name, str(error)) from error
@@ -189,7 +189,7 @@ class RunFolder:
 
     def _tensors(self, name: str) -> dict[str, Tensor]:
         try:
-            return from_bytes((self.path / name).read_bytes())
+            return from_bytes(_files.read_bytes(self.path / name))
         except (OSError, SafetensorError) as error:
             raise self._unsound(name, str(error)) from error
 
@@ -305,7 +305,7 @@ def _row(run: RunFolder, key: str) -> tuple[Any, ...]:
 
 
 def _digest(path: Path) -> str:
-    return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+    return hashlib.blake2b(_files.read_bytes(path), digest_size=16).hexdigest()
 
 
 def environment() -> dict[str, Any]:
