@@ -40,3 +40,16 @@ def test_the_environment_names_nobody() -> None:
     text = json.dumps(environment())
     assert set(environment()) == {"python", "torch", "system", "machine", "cores"}
     assert "/" not in text
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a device without an end")
+@pytest.mark.parametrize("name", ["epochs.jsonl", "model.safetensors", "scores.safetensors"])
+def test_a_link_to_a_device_without_an_end_is_no_record(tmp_path: Path, name: str) -> None:
+    run = finished(tmp_path / "run", 0)
+    (run.path / name).unlink()
+    (run.path / name).symlink_to("/dev/zero")
+    readers = {"epochs.jsonl": run.epochs, "model.safetensors": run.weights, "scores.safetensors": run.scores}
+    with pytest.raises(ValueError, match=rf"`folder` of Run.load must be a run with .*{name}"):
+        readers[name]()
+    with pytest.warns(UserWarning, match="is damaged"):
+        assert not run.finished

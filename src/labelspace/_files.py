@@ -1,6 +1,7 @@
 """Writing files and folders whole or not at all, and noticing later that one is no longer what was written."""
 
 import ctypes
+import errno
 import hashlib
 import json
 import os
@@ -48,9 +49,16 @@ def json_bytes(content: Any) -> bytes:
     return (json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
+def read_bytes(path: Path) -> bytes:
+    """Return what a file holds; a device or a pipe has no end, or waits for one, and is none."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "not a file")
+    return path.read_bytes()
+
+
 def read_json(path: Path) -> Any:
     """Read a JSON file."""
-    return json.loads(path.read_text(encoding="utf-8"))
+    return json.loads(read_bytes(path).decode("utf-8"))
 
 
 def beside(path: Path) -> Path:

@@ -302,7 +302,7 @@ class RunFolder:
         if name in self._records:
             return self._records[name]
         try:
-            content = (self.path / name).read_bytes()
+            content = _files.read_bytes(self.path / name)
             if name in RECORDS:
                 self._records[name] = content
             return content

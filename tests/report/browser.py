@@ -24,6 +24,8 @@ FLAGS = [
     "--disable-sync",
     "--disable-dev-shm-usage",
     "--hide-scrollbars",
+    # a machine without a mouse is taken for a telephone: the pointer here is fine, and it hovers
+    "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4",
 ]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
@@ -41,7 +43,7 @@ class Browser:
         self.opener = build_opener(ProxyHandler({}))
         self.address = f"http://127.0.0.1:{self._port()}"
         options = {"binary": CHROMIUM, "args": [*FLAGS, f"--user-data-dir={self.profile.name}"]}
-        wanted = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
+        wanted = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
         session = self._send("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
         self.address += f"/session/{session['sessionId']}"
 
@@ -95,6 +97,24 @@ class Browser:
     def messages(self) -> list[str]:
         """Return what the console said since it was last asked."""
         return [f"{entry['level']}: {entry['message']}" for entry in self._send("POST", "/se/log", {"type": "browser"})]
+
+    def addresses(self) -> list[str]:
+        """Return what was asked for since it was last asked: addresses of requests, frames and windows."""
+        events = [
+            json.loads(entry["message"])["message"] for entry in self._send("POST", "/se/log", {"type": "performance"})
+        ]
+        parts = [event["params"].get("request", event["params"].get("frame", event["params"])) for event in events]
+        return [part["url"] for part in parts if part.get("url")]
+
+    def press(self, key: str, code: int, text: str = "") -> None:
+        """Press and release a key."""
+        common = {"key": key, "code": key, "windowsVirtualKeyCode": code}
+        self.command("Input.dispatchKeyEvent", type="keyDown", text=text, **common)
+        self.command("Input.dispatchKeyEvent", type="keyUp", **common)
+
+    def move(self, x: float, y: float) -> None:
+        """Move the pointer."""
+        self.command("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
     def command(self, name: str, **parameters: Any) -> Any:
         """Send a command of Chromium's own protocol."""

@@ -113,10 +113,17 @@ def numbers(runs: list[RunFolder], rule: str, cost: Tensor) -> dict[str, float]:
     }
 
 
-def write_comparison(folder: Path, classes: int = 10, seeds: int = 6, samples: int = 300, priced: bool = True) -> Path:
+def write_comparison(
+    folder: Path,
+    classes: int = 10,
+    seeds: int = 6,
+    samples: int = 300,
+    priced: bool = True,
+    names: list[str] | None = None,
+) -> Path:
     """Write a whole comparison: seven rows, two of them controls, with five trials each."""
     folder.mkdir(parents=True)
-    names = class_names(classes)
+    names = class_names(classes) if names is None else names
     generator = torch.Generator().manual_seed(7)
     ranks = torch.arange(classes).double()
     prices = (ranks[:, None] - ranks[None, :]).square() if priced else 1 - torch.eye(classes)

@@ -107,10 +107,7 @@ def test_the_table_sorts_by_mouse_and_keyboard(browser: Browser, report: Path) -
     assert rising[:2] == ["semantic", "lls"]
     assert rising[-1] == "one-hot"  # it has no change
     browser.run(f"{head}.focus()")
-    browser.command(
-        "Input.dispatchKeyEvent", type="keyDown", key="Enter", code="Enter", text="\r", windowsVirtualKeyCode=13
-    )
-    browser.command("Input.dispatchKeyEvent", type="keyUp", key="Enter", code="Enter", windowsVirtualKeyCode=13)
+    browser.press("Enter", 13, "\r")
     browser.until(f"return {head}.closest('th').ariaSort === 'descending'")
     assert browser.run(labels) == [*rising[:-1][::-1], "one-hot"]
     browser.run(f"{head}.click()")
@@ -125,7 +122,7 @@ def test_names_are_text_under_the_pointer_too(browser: Browser, report: Path) ->
       const box = figure.getBoundingClientRect();
       const { xaxis, yaxis } = figure._fullLayout;
       return { x: box.left + xaxis._offset + xaxis.d2p(5), y: box.top + yaxis._offset + yaxis.d2p(3) }""")
-    browser.command("Input.dispatchMouseEvent", type="mouseMoved", **place)
+    browser.move(**place)
     text = """const parts = document.querySelectorAll("#figure-space .hoverlayer text");
       return [...parts].map((part) => part.textContent).join(" ")"""
     browser.until(text)

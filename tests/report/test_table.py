@@ -229,7 +229,7 @@ def test_markdown_keeps_names_and_columns(name: str) -> None:
     assert len(cells) == 2 + len(rows)
     assert counts == {11}  # ten columns: labels, strength, 2 costs, change, interval, 2 accuracies, calibration, kappa
     assert not any("<script>" in line for line in found)
-    shown = re.sub(r"([\[\]|])", r"\\\1", name).replace("<", "&lt;").replace("\n", " ")
+    shown = re.sub(r"([\[\]|])", r"\\\1", name).replace("<", "&lt;").replace(">", "&gt;").replace("\n", " ")
     assert cells[3].startswith(f"| {shown} |")
     assert any(line.startswith(f"> Mind {shown}") for line in found)
 

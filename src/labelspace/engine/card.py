@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from labelspace import metrics
+from labelspace._markdown import plain
 from labelspace.criteria import criterion_class
 from labelspace.decision import Decision
 from labelspace.engine.run import Run
@@ -42,7 +43,7 @@ def card(run: Run, decision: Decision, comparison: Mapping[str, Any] | None = No
         >>> text.splitlines()[0]
         '# A classifier of 10 classes: digits'
     """
-    name = escaped(_data_name(run, comparison))
+    name = plain(_data_name(run, comparison))
     sections = [
         [f"# A classifier of {len(decision.names)} classes: {name}", "", *_summary(run, comparison)],
         ["## What it is", "", *_table(("", ""), _facts(run, decision))],
@@ -53,17 +54,6 @@ def card(run: Run, decision: Decision, comparison: Mapping[str, Any] | None = No
         ["## How to use it", "", *_use(run)],
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
-
-
-def escaped(text: Any) -> str:
-    r"""Return text that Markdown shows as it is, on one line: a class may be called ``<script>`` or ``a|b``.
-
-    Example:
-        >>> print(escaped("a_b <i>"))
-        a\_b &lt;i&gt;
-    """
-    plain = " ".join(str(text).split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_{}\[\]|#~])", r"\\\1", plain)
 
 
 def _data_name(run: Run, comparison: Mapping[str, Any] | None) -> str:
@@ -78,7 +68,7 @@ def _summary(run: Run, comparison: Mapping[str, Any] | None) -> list[str]:
     listed = ", ".join(f"{count:,} {part}" for part, count in counts.items() if count)
     lines = [f"Trained with labelspace {version('labelspace')} on {listed} samples, seed {run.config.seed}."]
     if comparison is not None and comparison.get("title"):
-        lines += ["", escaped(comparison["title"])]
+        lines += ["", plain(comparison["title"])]
     return lines
 
 
@@ -96,7 +86,7 @@ def _facts(run: Run, decision: Decision) -> list[tuple[str, str]]:
         ("decision", _rule(decision)),
         ("temperature", f"{decision.temperature:.4g} (probabilities are softmax(scores / temperature))"),
     ]
-    return [(what, escaped(value)) for what, value in facts]
+    return [(what, plain(value)) for what, value in facts]
 
 
 def _input(run: Run) -> str:
@@ -134,7 +124,7 @@ def _measured(run: Run, decision: Decision) -> list[str]:
         lines += ["", f"It abstains on {chosen.abstained.double().mean().item():.1%} of the test samples."]
     worst = _confusions(chosen.classes, y, decision)
     if worst:
-        cells = [(escaped(one.true), escaped(one.predicted), f"{one.samples:g}", f"{one.share:.0%}") for one in worst]
+        cells = [(plain(one.true), plain(one.predicted), f"{one.samples:g}", f"{one.share:.0%}") for one in worst]
         lines += ["", "The costliest confusions:", "", *_table(("true", "called", "samples", "of the cost"), cells)]
     return lines
 
@@ -160,7 +150,7 @@ def _classes(run: Run, decision: Decision) -> list[str]:
     counts = torch.bincount(y, minlength=len(decision.names))
     right = torch.bincount(y[classes == y], minlength=len(decision.names))
     rows = [
-        (escaped(name), str(count), f"{found / count:.3f}" if count else "–")
+        (plain(name), str(count), f"{found / count:.3f}" if count else "–")
         for name, count, found in zip(decision.names, counts.tolist(), right.tolist(), strict=True)
     ]
     lines = _table(("class", "test samples", "of these found"), rows[:CLASSES])
@@ -171,8 +161,8 @@ def _classes(run: Run, decision: Decision) -> list[str]:
 
 def _chosen(comparison: Mapping[str, Any]) -> list[str]:
     verdict = comparison.get("verdict") or {}
-    kind = [f"**{escaped(verdict['kind']).capitalize()}.**"] if verdict.get("kind") else []
-    lines = [" ".join([*kind, *(escaped(sentence) for sentence in verdict.get("sentences", []))])]
+    kind = [f"**{plain(verdict['kind']).capitalize()}.**"] if verdict.get("kind") else []
+    lines = [" ".join([*kind, *(plain(sentence) for sentence in verdict.get("sentences", []))])]
     if comparison.get("command"):
         lines += ["", *_code([str(comparison["command"])])]
     return ["On validation data, among the methods of a comparison.", "", *lines]
@@ -184,7 +174,7 @@ def _caveats(run: Run, decision: Decision, comparison: Mapping[str, Any] | None)
     counts = torch.bincount(run.scores["test_y"], minlength=len(decision.names)).tolist()
     few = [name for name, count in zip(decision.names, counts, strict=True) if count < FEW]
     if few:
-        shown = ", ".join(escaped(name) for name in few[:8]) + (" …" if len(few) > 8 else "")
+        shown = ", ".join(plain(name) for name in few[:8]) + (" …" if len(few) > 8 else "")
         yield f"Fewer than {FEW} test samples of {len(few)} class{'es' if len(few) > 1 else ''} ({shown})."
     yield "Every sample gets one of the classes above, also one that belongs to none of them."
     if decision.rule == "min_cost":
@@ -194,9 +184,9 @@ def _caveats(run: Run, decision: Decision, comparison: Mapping[str, Any] | None)
     else:
         yield "The temperature was fitted on validation data; with another mix of classes, fit it again."
     if run.config.label_noise is not None:
-        yield f"Training labels were made noisy on purpose ({escaped(run.config.label_noise)})."
+        yield f"Training labels were made noisy on purpose ({plain(run.config.label_noise)})."
     for warning in (comparison or {}).get("warnings", []):
-        yield escaped(warning)
+        yield plain(warning)
 
 
 def _use(run: Run) -> list[str]:

@@ -62,7 +62,7 @@ def load(folder: Path, check: Callable[[Any], None] = lambda state: None) -> dic
 
 
 def _read(path: Path) -> dict[str, Any]:
-    content = path.read_bytes()
+    content = _files.read_bytes(path)
     digest, payload = content[:DIGEST], content[DIGEST:]
     if hashlib.blake2b(payload, digest_size=DIGEST).digest() != digest:
         raise ValueError("its digest is another")

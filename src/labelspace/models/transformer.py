@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, final
 
 import torch
+from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from labelspace import _checks
@@ -54,7 +55,7 @@ def from_transformers(
     rows = getattr(config, "vocab_size", None)
     if vocabulary is not None and isinstance(rows, int) and rows < vocabulary:
         raise _checks.fail(owner, "vocab_size", f"at least {vocabulary}, the token ids of the data", rows)
-    model = _model(transformers, config, folder if pretrained else None)
+    model = _model(owner, transformers, config, folder if pretrained else None)
     return _network(owner, model, shape, output_dim, config)
 
 
@@ -82,7 +83,7 @@ def transformers_again(
     given = {} if architecture else {key: value for key, value in options.items() if key != "vocabulary"}
     values = dict(architecture) if architecture else _named(owner, transformers, name, shape)
     config = _config(owner, transformers, values, given)
-    return _network(owner, _model(transformers, config, None), shape, output_dim, config)
+    return _network(owner, _model(owner, transformers, config, None), shape, output_dim, config)
 
 
 def _transformers(owner: str) -> Any:
@@ -164,7 +165,7 @@ def _shaping(values: Any) -> Any:
     return [_shaping(value) for value in values] if isinstance(values, list) else values
 
 
-def _model(transformers: Any, config: Any, folder: Path | None) -> nn.Module:
+def _model(owner: str, transformers: Any, config: Any, folder: Path | None) -> nn.Module:
     """Return the encoder, without a pooling layer where it can be left out: its parameters would get no gradient."""
 
     def make(**more: bool) -> nn.Module:
@@ -177,9 +178,13 @@ def _model(transformers: Any, config: Any, folder: Path | None) -> nn.Module:
         return loaded.float()  # as every network here; the precision of a run is its own choice
 
     try:
-        return make(add_pooling_layer=False)
-    except TypeError:
-        return make()
+        try:
+            return make(add_pooling_layer=False)
+        except TypeError:
+            return make()
+    except (OSError, SafetensorError) as error:
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise _checks.fail(owner, "name", "a folder with sound weights in safetensors", first[:200]) from error
 
 
 @final

