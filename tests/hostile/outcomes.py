@@ -11,8 +11,8 @@ How to add a generator
     it is right, by something independent of the library (numpy, json, the generator's own knowledge).
 
 What is counted
-    refused            a clear error of ours: a ValueError, TypeError or LabelFileError in the house form, or a
-                       FileNotFoundError. Anything else counts as a traceback, subclasses such as JSONDecodeError and
+    refused            a clear error of ours: a ValueError, TypeError or LabelFileError in the house form, a
+                       FileNotFoundError, or an ImportError that says what to install. Anything else counts as a traceback, subclasses such as JSONDecodeError and
                        UnicodeDecodeError too.
     accepted and right, wrong
                        what ``right`` says; where it raises, the case counts as a traceback.
@@ -154,6 +154,8 @@ def _outcome(case: Case) -> tuple[str, str]:
 def _is_clear(error: Exception) -> bool:
     if type(error) in (LabelFileError, FileNotFoundError):
         return bool(str(error))
+    if type(error) is ImportError:
+        return "Install it with" in str(error)
     return type(error) in (ValueError, TypeError) and HOUSE.search(str(error)) is not None
 
 
