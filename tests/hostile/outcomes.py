@@ -12,8 +12,8 @@ How to add a generator
 
 What is counted
     refused            a clear error of ours: a ValueError, TypeError or LabelFileError in the house form, a
-                       FileNotFoundError, or an ImportError that says what to install. Anything else counts as a traceback, subclasses such as JSONDecodeError and
-                       UnicodeDecodeError too.
+                       FileNotFoundError, or an ImportError that says what to install. Anything else counts as a
+                       traceback, subclasses such as JSONDecodeError and UnicodeDecodeError too.
     accepted and right, wrong
                        what ``right`` says; where it raises, the case counts as a traceback.
     traceback          any other exception.
