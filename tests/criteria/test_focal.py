@@ -87,3 +87,10 @@ def test_bad_options() -> None:
         Focal(3, gamma="flsd")
     with pytest.raises(TypeError, match="`gamma` of Focal must be a number"):
         Focal(3, gamma=None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_probability_of_exactly_a_fifth(dtype: torch.dtype) -> None:
+    """γ is 5 below 0.2 and 3 from there on: five equal logits are there."""
+    found = Focal(5, gamma="flsd53")(torch.zeros(1, 5, dtype=dtype), torch.tensor([0]))
+    torch.testing.assert_close(found, torch.tensor(0.8**3 * math.log(5), dtype=dtype))

@@ -124,6 +124,9 @@ def _call(draw: Chance, method: str) -> Call:
     if n and draw.integers(6) == 0 and method not in POINTS:
         output[int(draw.integers(n)), int(draw.integers(width))] = -torch.inf
     extras = _extras(draw, criterion, n, dtype)
+    if "teacher" in extras and bool(output.isinf().any()):
+        # a share that single precision cannot hold is none, and none of something infinite is nothing
+        extras["teacher"] = extras["teacher"].clamp(-20, 20)
     y, soft = _labels(draw, criterion, n, dtype, method)
     spoilt = torch.from_numpy(soft.sum(axis=1) == 0)
     output = torch.where(spoilt[:, None] & bool(draw.integers(2)), torch.nan, output)

@@ -11,8 +11,9 @@ How to add a generator
     it is right, by something independent of the library (numpy, json, the generator's own knowledge).
 
 What is counted
-    refused            a clear error of ours: an InputError in the house form, or a FileNotFoundError. Anything else
-                       counts as a traceback, other ValueErrors such as JSONDecodeError too.
+    refused            a clear error of ours: an InputError in the house form, a FileNotFoundError, or an ImportError
+                       that says what to install. Anything else counts as a traceback, other ValueErrors such as
+                       JSONDecodeError too.
     accepted and right, wrong
                        what ``right`` says; where it raises, the case counts as a traceback.
     traceback          any other exception.
@@ -153,6 +154,8 @@ def _outcome(case: Case) -> tuple[str, str]:
 def _is_clear(error: Exception) -> bool:
     if type(error) is FileNotFoundError:
         return bool(str(error))
+    if type(error) is ImportError:
+        return "nstall" in str(error)
     return isinstance(error, InputError) and HOUSE.search(str(error)) is not None
 
 

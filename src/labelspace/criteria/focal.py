@@ -70,7 +70,8 @@ class Focal(Criterion):
 
     def _damping(self, log_p: Tensor, log_complement: Tensor) -> Tensor:
         if isinstance(self.gamma, str):
-            gamma = torch.where(log_p.detach().exp() < 0.2, 5.0, 3.0).to(log_p.dtype)
+            # exp(log p) of five equal logits falls short of 0.2 by a bit: softmax gives it exactly
+            gamma = torch.where(torch.softmax(log_p.detach(), dim=-1) < 0.2, 5.0, 3.0).to(log_p.dtype)
             return torch.exp(gamma * log_complement)
         return torch.exp(self.gamma * log_complement)
 
