@@ -248,10 +248,12 @@ def test_what_killed_processes_left_beside_it_goes(home: Path, trained: Path) ->
     litter = _files.beside(home)
     litter.mkdir()
     (litter / "config.json").write_text("{")
+    _files.beside(litter / "model.safetensors").write_text("half")
     (litter / "mine.txt").write_text("moved with the old folder")
     take_home(Run.load(trained), Decision("argmax", 2.0, None, NAMES), home)
     assert [path.name for path in home.parent.iterdir()] == ["best"]
     assert (home / "mine.txt").exists()
+    assert not list(home.glob(".*"))
     # while somebody else works there nothing is taken away
     litter.mkdir()
     with _files.sharing(home.parent, lambda: None):

@@ -1,8 +1,10 @@
 """A run to take home: everything it left, how it decides, and a model card, in one folder."""
 
 import os
+import re
 import shutil
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from labelspace.records import CONFIG, ENVIRONMENT, FILES, RESULT, TIMES, RunFol
 CARD = "README.md"
 # the result first: without it a folder is not taken for a run
 WRITTEN = (RESULT, CONFIG, ENVIRONMENT, *FILES, TIMES, FILE, CARD)
+HALF = re.compile(r"\.(.+)\.[0-9a-f]{32}\.part")  # as ``_files.beside`` names them
 
 
 def take_home(run: Run, decision: Decision, folder: str | Path, comparison: Mapping[str, Any] | None = None) -> Path:
@@ -97,13 +100,19 @@ def _move(building: Path, place: Path) -> None:
 def _keep_others(old: Path, new: Path) -> None:
     """Put what is not ours into the new folder too; the old one keeps it until it goes."""
     for path in old.iterdir():
-        ours = path.name in WRITTEN or path.match(option_file("*"))
-        if ours or os.path.lexists(new / path.name):
+        if _ours(path.name) or os.path.lexists(new / path.name):
             continue
         if path.is_dir() and not path.is_symlink():
             shutil.copytree(path, new / path.name, symlinks=True, copy_function=_linked)
         else:
             _linked(path, new / path.name)
+
+
+def _ours(name: str) -> bool:
+    """Return whether a file is one of a run that was taken home, also one that a killed process did not finish."""
+    half = HALF.fullmatch(name)
+    name = half[1] if half else name
+    return name in WRITTEN or fnmatchcase(name, option_file("*"))
 
 
 def _linked(source: str | Path, target: str | Path) -> None:
