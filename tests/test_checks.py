@@ -45,7 +45,7 @@ def test_an_error_crosses_processes(error):
 def test_the_same_error_about_something_else():
     error = fail_type("train", "space", "a label space", 3, "Build one.")
     other = error.about(owner="compare", argument="pretrained", file="labels.txt")
-    assert str(other) == "`pretrained` of compare must be a label space. Got 3 in labels.txt. Build one."
+    assert str(other) == "labels.txt: `pretrained` of compare must be a label space. Got 3. Build one."
     assert isinstance(other, TypeError)
 
 

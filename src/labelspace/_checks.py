@@ -57,6 +57,7 @@ class InputError(ValueError):
         super().__init__(owner, argument, expected, str(got), remedy)
         self.owner, self.argument, self.expected, self.got = owner, argument, expected, str(got)
         self.parts = (remedy,) if isinstance(remedy, str) else remedy
+        self.file = ""
 
     @property
     def remedy(self) -> str:
@@ -75,15 +76,17 @@ class InputError(ValueError):
             name: what the argument is called.
             setting: how a setting is written.
         """
-        text = f"{name} must be {self.expected}. Got {self.got}."
+        file = f"{self.file}: " if self.file else ""
+        text = f"{file}{name} must be {self.expected}. Got {self.got}."
         remedy = "".join(setting(part) if isinstance(part, Setting) else part for part in self.parts)
         return f"{text} {remedy}" if remedy else text
 
     def about(self, *, owner: str | None = None, argument: str | None = None, file: str = "") -> "InputError":
         """Return the same error about an argument that the caller knows by another name, or that came from a file."""
         kind = InputTypeError if isinstance(self, TypeError) else InputError
-        got = f"{self.got} in {file}" if file else self.got
-        return kind(owner or self.owner, argument or self.argument, self.expected, got, self.parts)
+        other = kind(owner or self.owner, argument or self.argument, self.expected, self.got, self.parts)
+        other.file = file or self.file
+        return other
 
 
 class WorkError(RuntimeError):

@@ -46,7 +46,7 @@ def refused(scores: Any, words: str, **options: Any) -> None:
         ),
         ({"scores": SCORES[:, :2], "y": Y % 2}, "of the same seeds and classes in validation and test"),
         ({"scores": np.stack([SCORES] * 2)}, "of the same seeds and classes in validation and test"),
-        ({"scores": np.where(SCORES > 1, np.nan, SCORES)}, "`scores` of compare must be finite. Got NaN or infinity"),
+        ({"scores": np.where(SCORES > 1, np.nan, SCORES)}, "`scores` of compare must be finite. Got nan in row 0"),
         ({"scores": np.where(SCORES > 1, -np.inf, SCORES)}, "`scores` of compare must be finite"),
         (
             {"scores": SCORES.astype(str)},

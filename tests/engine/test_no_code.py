@@ -15,7 +15,7 @@ from hostile import records
 from hostile.outcomes import Case, judge
 from labelspace.cli.main import app
 from labelspace.comparison import Comparison
-from labelspace.comparison.folder import read_comparison
+from labelspace.report import stored
 from labelspace.comparison.plan import Plan, make_plan
 from labelspace.engine.run import Run, train
 from labelspace.models import build, rebuild
@@ -253,7 +253,7 @@ def used(place: records.Place, path: Path) -> Any:
     if path.name == "plan.toml":
         return Plan.load(path)
     if path.name == "comparison.json":
-        return read_comparison(path.parent)
+        return stored.read("Comparison.load", path.parent)
     return records._predicted(path.parent, place.inputs.get(path.parent, place.pictures))
 
 

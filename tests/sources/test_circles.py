@@ -31,7 +31,7 @@ def test_a_label_file_whose_parents_form_a_circle(tmp_path, parents):
     assert words(space) == "tree: 2 classes"
     path = space.save(tmp_path / "circle.safetensors")
     for read in (LabelSpace.load, named):
-        with pytest.raises(LabelFileError, match="circle.safetensors .*form a circle at"):
+        with pytest.raises(LabelFileError, match="circle.safetensors: .*form a circle at"):
             read(path)
     with pytest.raises(ValueError, match="without cycles"):
         metrics.level_accuracy([0, 1], [1, 0], space)

@@ -61,7 +61,9 @@ class Flags:
         name = self._name(error.owner, error.argument)
         parts = tuple(self.setting(part) if isinstance(part, Setting) else part for part in error.parts)
         owner, argument = (error.owner, error.argument) if name is None else ("", name)
-        return InputError(owner, argument, error.expected, error.got, "".join(parts))
+        translated = InputError(owner, argument, error.expected, error.got, "".join(parts))
+        translated.file = error.file
+        return translated
 
     def setting(self, setting: Setting) -> str:
         """Return a setting of data as people type it."""

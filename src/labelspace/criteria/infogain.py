@@ -50,6 +50,7 @@ class Infogain(Criterion):
     """
 
     name = "infogain"
+    requires_space = True  # unless a matrix takes its place
     invertible = True
     tuned = Tuned("smoothing", "σ", (0.1, 0.2, 0.3, 0.5, 0.7), idle_with=("matrix",))
     scope = "sample"

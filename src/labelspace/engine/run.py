@@ -87,6 +87,7 @@ class Run:
         config = make_config(**stored.config())
         for name in config.option_keys:  # names of files follow from them
             _checks.choice("Run.load", "option_keys", name, criterion_class(config.method).space_options)
+        result = stored.result()  # first: it is what a run that is not finished lacks
         space, preprocessing = stored.label_space(), checked(stored.preprocessing(), stored.path)
         if list(space.names) != preprocessing.get("names"):
             got = (
@@ -95,7 +96,7 @@ class Run:
             stored.damaged("label_space.safetensors", got)
         return cls(
             config=config,
-            result=stored.result(),
+            result=result,
             epochs=stored.epochs(),
             scores=stored.scores(),
             space=space,
