@@ -15,10 +15,10 @@ from hostile import records
 from hostile.outcomes import Case, judge
 from labelspace.cli.main import app
 from labelspace.comparison import Comparison
-from labelspace.report import stored
 from labelspace.comparison.plan import Plan, make_plan
 from labelspace.engine.run import Run, train
 from labelspace.models import build, rebuild
+from labelspace.report import stored
 from labelspace.sources.text import text
 from signing import signed_again
 
