@@ -1,12 +1,12 @@
 """Run folders, comparisons, plans and decisions that were tampered with, digests written anew."""
 
-import hashlib
 import json
 import math
 import struct
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from labelspace.comparison.plan import _toml as toml_of
 from labelspace.engine.executors import InProcess
 from labelspace.engine.predictions import Tally, predictions, ready
 from labelspace.report import write_html, write_runs_html
+from signing import digest, signed
 
 ROWS = 3
 SETTINGS: dict[str, Any] = {"model": "linear", "epochs": 1, "limit": 80}
@@ -173,14 +174,15 @@ def _other_tensors(draw: Chance, content: bytes) -> bytes:
 
 def _sign_again(folder: Path) -> None:
     """Write sound digests, so that what reads behind them is reached."""
-    path = folder / "result.json"
-    try:
-        result = json.loads(path.read_bytes())
-        for name in result["files"]:
-            result["files"][name] = hashlib.blake2b((folder / name).read_bytes(), digest_size=16).hexdigest()
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return
-    path.write_text(json.dumps(result))
+    for name in ("result.json", "environment.json", "comparison.json", "decision.json"):
+        path = folder / name
+        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            record = json.loads(path.read_bytes())
+            if name == "decision.json":
+                record = {**record, "run": digest((folder / "result.json").read_bytes())}
+            else:
+                record["files"] = {file: digest((folder / file).read_bytes()) for file in record["files"]}
+            path.write_text(json.dumps(signed(record)))
 
 
 # ---------------------------------------------------------------------- what is done with them
