@@ -164,10 +164,11 @@ def counted(kill: int, after: bool) -> Counter[str]:
             mine = made["calls"] == kill
             if mine and not after:
                 os.kill(os.getpid(), signal.SIGKILL)
-            result = plain(*arguments, **options)
-            if mine:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return result
+            try:
+                return plain(*arguments, **options)
+            finally:  # also where there was nothing to remove
+                if mine:
+                    os.kill(os.getpid(), signal.SIGKILL)
 
         return call
 
