@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -116,16 +117,20 @@ def test_nothing_that_a_run_says_is_reached(comparison: Path, outside: Path, tmp
     shutil.copytree(comparison / "best", home)
     np.savez(tmp_path / "x.npz", x=np.zeros((2, 1, 8, 8), np.uint8))
     before = json.loads((home / record).read_text())
-    tried = refused = 0
+    predict = ["predict", str(home), str(tmp_path / "x.npz")]
+    assert CliRunner().invoke(app, predict).exit_code == 0
+    outcomes: Counter[int] = Counter()
     for way in places(before):
         for value in hostile(outside):
             (home / record).write_text(json.dumps(replaced(before, way, value)))
             with watched(outside.name) as seen:
-                done = CliRunner().invoke(app, ["predict", str(home), str(tmp_path / "x.npz"), "-o", "-"])
+                done = CliRunner().invoke(app, predict)
             assert seen == [], f"{record} {way} {value}"
-            tried, refused = tried + 1, refused + (done.exit_code == 2)
-    assert tried > 50
-    assert refused > 0
+            outcomes[done.exit_code] += 1
+    assert outcomes.total() > 50
+    if record in ("config.json", "preprocessing.json"):
+        # where all were refused before they were looked at, nothing would be shown
+        assert min(outcomes[0], outcomes[2]) > 0, outcomes
 
 
 def test_nothing_that_a_comparison_says_is_reached(comparison: Path, outside: Path, tmp_path: Path) -> None:

@@ -84,6 +84,7 @@ def assert_harmless(drawing: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_without_the_policy_nothing_is_executed_either(driver: Driver, tmp_path: Path) -> None:
     folder = pages.write(tmp_path / "comparison", first=4, classes=12)
     assert used(driver, without_policy(write_html(folder)), most=1, walk=True, width=400)["key"] >= 40
