@@ -1,5 +1,6 @@
 """Comparisons on what people bring: tables with patients, arrays, spaces and prices made in Python, odd class names."""
 
+import csv
 import json
 import tomllib
 from pathlib import Path
@@ -15,6 +16,7 @@ from labelspace.comparison import Comparison, compare
 from labelspace.decision import Decision
 from labelspace.engine.executors import InProcess
 from labelspace.metrics import paired_interval
+from memory_forms import Frame
 
 SIZES = ["small", "medium", "large"]
 UNKNOWN = ["qqa", "qqb", "qqc"]  # to WordNet too: nothing is known about such classes
@@ -51,6 +53,24 @@ def test_patients_stay_whole(tmp_path: Path) -> None:
         rtol=0,
         atol=1e-6,
     )
+
+
+def test_a_frame_is_compared_as_the_file_of_its_content(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "scans.csv", SIZES, patients=20)
+    with table.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    columns: dict[str, Any] = {name: [row[name] for row in rows] for name in rows[0]}
+    frame = Frame({name: [float(cell) for cell in own] if name in "ab" else own for name, own in columns.items()})
+    options: dict[str, Any] = {"label": "label", "group_by": "patient", "space": "small<medium<large"}
+    of_file, of_frame = (run(source, tmp_path / "out", **options) for source in (table, frame))
+    assert [row["trials"][0]["validation_cost"] for row in of_frame.content["rows"]] == [
+        row["trials"][0]["validation_cost"] for row in of_file.content["rows"]
+    ]
+    assert run(frame, tmp_path / "out", **options).folder == of_frame.folder != of_file.folder
+    repeated = compare(frame, plan=of_frame.folder / "plan.toml", out=tmp_path / "again", executor=InProcess())
+    assert repeated.content["rows"] == of_frame.content["rows"]
+    best = labelspace.Run.load(of_frame.folder / "best")
+    torch.testing.assert_close(best.predict(frame), best.predict(table), rtol=0, atol=0)
 
 
 def interval(found: Comparison, groups: Any) -> list[float | None]:

@@ -126,7 +126,7 @@ def test_nothing_is_chosen_without_validation(tmp_path: Path) -> None:
 
 
 def test_options_that_cannot_be_followed_are_refused() -> None:
-    with pytest.raises(ValueError, match="`data_options` of train must be left out for a Dataset, but for classes"):
+    with pytest.raises(ValueError, match="`validation` of data.load must be left out for a Dataset, but for classes"):
         train(data.load("digits"), validation="none", **SHORT)
     with pytest.raises(ValueError, match="`classes` of train must be given once"):
         train("digits", classes="1,2", data_options={"classes": "1,3"}, **SHORT)

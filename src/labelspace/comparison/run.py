@@ -24,8 +24,8 @@ from labelspace.comparison.training import Report, Trained, Trainer
 from labelspace.comparison.verdict import judge_rows
 from labelspace.comparison.winner import choose, take_best_home
 from labelspace.criteria.registry import method_name
+from labelspace.data.given import OF_DATA, as_dataset, data_options
 from labelspace.engine.executors import Executor, Processes
-from labelspace.engine.given import OF_DATA, as_dataset, data_options
 from labelspace.engine.run import own_threads_and_draws
 from labelspace.models.registry import model_name
 from labelspace.report import stored
@@ -56,7 +56,9 @@ def compare(
     decisions. Killed and called again, it goes on where it was.
 
     Args:
-        data: a dataset's name, a folder or file, a Dataset, or a pair ``(x, y)``; digits if left out.
+        data: anything that ``labelspace.data.load`` takes: a name, a folder or file, or something in memory (a pair
+            ``(x, y)``, a DataFrame with ``label="column"``, a torch or Hugging Face Dataset, a dict of ready parts);
+            digits if left out.
         methods: names, ``Criterion`` classes or factories of criteria, or a dict of them; one-hot is always among them,
             and eight are compared if left out. ``"NAME=METHOD"`` is another form of a method, with options of its own.
         space: what is known about the classes, as ``labelspace.sources.named`` takes it; without it an order of
@@ -76,8 +78,8 @@ def compare(
         command: how it was asked for, for the report.
         options: other fields of a plan: ``method_options={"lls": {"terms": ["H(t,p)"]}}``, strengths, margin, level,
             probabilities; how every model is trained, by the names of ``Config``: backbone, epochs, limit,
-            data_options, schedule, milestones, label_noise, …; and of ``labelspace.data.load``:
-            ``classes=["cat", "dog"]``, ``validation="first 5000"``.
+            data_options, schedule, milestones, label_noise, …; and the options of ``labelspace.data.load``:
+            ``label="grade"``, ``classes=["cat", "dog"]``, ``validation="first 5000"``.
 
     Example:
         >>> import tempfile

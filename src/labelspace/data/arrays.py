@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from labelspace import _checks, _inputs
-from labelspace.data import digests, labels
+from labelspace.data import digests, labels, memory
 from labelspace.data.dataset import Kind
 from labelspace.data.found import Found, ranges, rows_of
 from labelspace.data.npy import Stored
@@ -39,14 +39,39 @@ def read(
 
     Args:
         source: an NPZ file or a folder of NPY files with ``x`` and ``y`` (or ``x_train``, ``y_train``, ``x_test`` …;
-            ``features`` or ``embeddings`` and ``labels`` are names for the same), or a pair ``(x, y)``.
+            ``features`` or ``embeddings`` and ``labels`` are names for the same), a pair ``(x, y)``, or a dict of
+            pairs ``{"train": (x, y), "test": (x, y)}``.
         names: class names in the order of the labels; an array ``names`` in the file says the same.
-        groups: a group per sample, for a pair; in a file it is an array ``groups`` (or ``groups_train`` …).
+        groups: a group per sample, for a pair, and for a dict of pairs a dict of groups; in a file it is an array
+            ``groups`` (or ``groups_train`` …).
     """
-    title = "arrays" if isinstance(source, tuple) else Path(source).name
-    stored = _pair(source, groups) if isinstance(source, tuple) else Stored(Path(source))
-    if names is None and "names" in stored:
-        names = [str(name) for name in stored["names"].ravel().tolist()]
+    if isinstance(source, str | Path):
+        stored: Mapping[str, NDArray[Any]] = Stored(Path(source))
+        if names is None and "names" in stored:
+            names = [str(name) for name in stored["names"].ravel().tolist()]
+        return found_in(stored, names, Path(source).name)
+    pairs = {name: pair(part) for name, part in memory.parts(source).items()}
+    given = grouped(groups, pairs)
+    for name, (x, y) in pairs.items():
+        end = "" if name == "all" else f"_{name}"
+        given |= {f"x{end}": x, f"y{end}": y}
+    return found_in(given, names, "arrays")
+
+
+def found_in(
+    stored: Mapping[str, NDArray[Any]],
+    names: Sequence[str] | None,
+    title: str,
+    options: Mapping[str, Any] | None = None,
+) -> Found:
+    """Return the dataset that arrays by their names are.
+
+    Args:
+        stored: ``x`` and ``y``, or ``x_train``, ``y_train`` … and perhaps groups.
+        names: class names in the order of the labels.
+        title: what the data goes by.
+        options: others than ``names`` that it was read with.
+    """
     x_parts, y_parts, group_parts = (_parts(stored, spellings) for spellings in (FEATURES, LABELS, ("groups",)))
     _check_parts(x_parts, y_parts, group_parts)
     x, kind = _features(np.concatenate(list(x_parts.values())))
@@ -55,20 +80,40 @@ def read(
     if group_parts:
         codes = np.unique(np.concatenate(list(group_parts.values())).ravel(), return_inverse=True)[1].astype(np.int64)
     found = digests.of_rows(x)
-    facts = {"reader": "arrays", "path": title, "options": {"names": None if names is None else list(names)}}
+    said = {"names": None if names is None else list(names), **(options or {})}
+    facts = {"reader": "arrays", "path": title, "options": said}
     content = digests.of_values(x, y, list(classes), codes if codes is not None else [])
     given = ranges({part: len(values) for part, values in y_parts.items()})
     return Found(kind, y, classes, given, found, content, facts, rows_of(x, found), codes)
 
 
-def _pair(source: tuple[Any, ...], groups: Any) -> dict[str, NDArray[Any]]:
+def pair(source: tuple[Any, ...]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return a pair ``(x, y)`` as arrays."""
     if len(source) != 2:
         raise _checks.fail(OWNER, "name_or_path", "a pair (x, y)", f"{len(source)} things")
-    x, y = (_as_array(argument, value) for argument, value in zip("xy", source, strict=True))
-    return {"x": x, "y": y} | ({} if groups is None else {"groups": _as_array("groups", groups)})
+    return as_array("x", source[0]), as_array("y", source[1])
 
 
-def _as_array(argument: str, value: Any) -> NDArray[Any]:
+def grouped(groups: Any, parts: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """Return the groups of all samples by the names that arrays go by; nothing where there are none."""
+    if groups is None:
+        return {}
+    given = groups if isinstance(groups, Mapping) else {"all": groups}
+    if isinstance(groups, Mapping) and "all" not in parts:
+        given = memory.parts(groups)
+    if set(given) != set(parts):
+        got = f"those of {', '.join(map(str, given))}"
+        raise _checks.fail(OWNER, "groups", f"a group per sample for each of {', '.join(parts)}", got)
+    return {"groups" if name == "all" else f"groups_{name}": as_array("groups", own) for name, own in given.items()}
+
+
+def as_array(argument: str, value: Any) -> NDArray[Any]:
+    """Return an array of what holds numbers or texts.
+
+    Args:
+        argument: what it was given as, for the message.
+        value: an array, a tensor, or lists.
+    """
     if isinstance(value, torch.Tensor):
         dense = _inputs.tensor(OWNER, argument, value).cpu()
         # numpy has no bfloat16 and the like
@@ -115,6 +160,9 @@ def _check_parts(
             raise _checks.fail(OWNER, "x", f"samples with numbers in them (part {part!r})", f"shape {values.shape}")
         if values.shape[1:] != next(iter(x.values())).shape[1:]:
             raise _checks.fail(OWNER, "x", "samples of one shape in all parts", f"{values.shape[1:]} in {part!r}")
+        if (values.dtype == np.uint8) != (next(iter(x.values())).dtype == np.uint8):
+            remedy = "Bytes are pictures, anything else is features."
+            raise _checks.fail(OWNER, "x", "samples of one type in all parts", f"{values.dtype} in {part!r}", remedy)
 
 
 def _features(x: NDArray[Any]) -> tuple[NDArray[Any], Kind]:

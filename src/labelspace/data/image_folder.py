@@ -61,7 +61,7 @@ def read(
     y, names = labels.encode([place.parts[depth] for place in kept], _classes(folder, parts if in_parts else None))
     pictures = [images.Picture(place.as_posix(), partial(files.whole, folder / place)) for place in kept]
     found = digests.of_bytes(_bytes(picture, skip_unreadable) for picture in pictures)
-    wanted = images.Wanted(None if colour is None else not colour, _size(resize), skip_unreadable)
+    wanted = images.Wanted(None if colour is None else not colour, images.size_of(resize), skip_unreadable)
     options = {"resize": list(wanted.size)[::-1] if wanted.size else None, "colour": colour, "group_by": group_by}
     return Found(
         "images",
@@ -107,17 +107,6 @@ def _given(parts: list[str]) -> dict[str, Rows]:
     given = {name: rows for name, rows in given.items() if len(rows)}
     # a train folder alone is split like any other folder
     return {"all": given["train"]} if list(given) == ["train"] else given
-
-
-def _size(resize: int | tuple[int, int] | None) -> tuple[int, int] | None:
-    """Return Pillow's (width, height)."""
-    if resize is None:
-        return None
-    pair = (resize, resize) if isinstance(resize, int) else tuple(resize)
-    if len(pair) != 2:
-        raise _checks.fail(OWNER, "resize", "a size n or a pair (height, width)", repr(resize))
-    height, width = (_checks.whole(OWNER, "resize", value, low=1) for value in pair)
-    return width, height
 
 
 def _groups(names: list[str], pattern: str) -> Rows:

@@ -126,17 +126,41 @@ def _head(picture: Picture) -> tuple[str, tuple[int, int]] | Exception:
 
 
 def _decode(picture: Picture, grey: bool, size: tuple[int, int]) -> NDArray[np.uint8] | Exception:
-    from PIL import Image, ImageOps
+    from PIL import Image
 
     try:
         with Image.open(io.BytesIO(picture.content())) as opened:
-            image = _bytes_per_channel(ImageOps.exif_transpose(opened), grey)
-            if image.size != size:
-                image = image.resize(size, Image.Resampling.BILINEAR)
-            array = np.asarray(image, dtype=np.uint8)
-            return array[None] if grey else np.ascontiguousarray(array.transpose(2, 0, 1))
+            return as_row(opened, grey, size)
     except Exception as error:  # as above
         return _named(error)
+
+
+def as_row(opened: "Image.Image", grey: bool, size: tuple[int, int] | None) -> NDArray[np.uint8]:
+    """Return a picture as bytes ``(C, H, W)``, turned as its EXIF data says.
+
+    Args:
+        opened: of any mode.
+        grey: one channel or three.
+        size: Pillow's (width, height) to bring it to; its own if None.
+    """
+    from PIL import Image, ImageOps
+
+    image = _bytes_per_channel(ImageOps.exif_transpose(opened), grey)
+    if size is not None and image.size != size:
+        image = image.resize(size, Image.Resampling.BILINEAR)
+    array = np.asarray(image, dtype=np.uint8)
+    return array[None] if grey else np.ascontiguousarray(array.transpose(2, 0, 1))
+
+
+def size_of(resize: int | tuple[int, int] | None) -> tuple[int, int] | None:
+    """Return Pillow's (width, height) of what people give: a size for both, or (height, width)."""
+    if resize is None:
+        return None
+    pair = (resize, resize) if isinstance(resize, int) else tuple(resize)
+    if len(pair) != 2:
+        raise _checks.fail(OWNER, "resize", "a size n or a pair (height, width)", repr(resize))
+    height, width = (_checks.whole(OWNER, "resize", value, low=1) for value in pair)
+    return width, height
 
 
 def _named(error: Exception) -> Exception:

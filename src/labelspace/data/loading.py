@@ -1,4 +1,4 @@
-"""By name or by path: which reader it is for, what options it takes, and the dataset that comes out."""
+"""By name, by path or in memory: which reader it is for, what options it takes, and the dataset that comes out."""
 
 import inspect
 import warnings
@@ -18,7 +18,9 @@ from labelspace.data import (
     folders,
     idx,
     image_folder,
+    items,
     leakage,
+    memory,
     table,
     table_files,
     tiny_imagenet,
@@ -89,6 +91,12 @@ FOLDERS: tuple[tuple[Callable[[Path], bool], Reader], ...] = (
     (table.recognises, table.read),
     (arrays.recognises, arrays.read),
 )
+IN_MEMORY: Mapping[str, Reader] = {
+    "arrays": arrays.read,
+    "columns": table.read,
+    "items": items.read,
+    "pictures": items.read_pictures,
+}
 
 
 def names() -> tuple[str, ...]:
@@ -119,8 +127,11 @@ def load(
 
     Args:
         name_or_path: one of ``names()``, a file (CSV, TSV, Parquet, NPZ, tar of Tiny-ImageNet), a folder (pictures,
-            IDX, CIFAR, Tiny-ImageNet, train and test tables, NPY files), or a pair ``(x, y)``. A name wins over a
-            folder of the same name: write ``./digits`` for the folder.
+            IDX, CIFAR, Tiny-ImageNet, train and test tables, NPY files); or something in memory: a pair ``(x, y)``, a
+            DataFrame or a dict of columns (read as a CSV file of the same content), a torch Dataset of items
+            ``(x, y)``, a Hugging Face Dataset, a dict of such parts (``{"train": …, "test": …}``; validation may be
+            among them), or a Dataset of labelspace. A name wins over a folder of the same name: write ``./digits``
+            for the folder.
         seed: of the splits.
         validation: the share that is held out for choices, of what is split: 0.15 if not given (of digits, 300
             images). ``"first 5000"`` and ``"last 10%"`` take that end of the training samples, as they come; with
@@ -130,7 +141,7 @@ def load(
         classes: keep only samples of these classes, in all parts, with labels in the order given: names, or one text
             such as ``"cat,dog"``, ``"first 5"`` or ``"last 50%"``.
         data_dir: where datasets known by name lie; else ``$LABELSPACE_DATA``, else the user's cache folder.
-        options: of the reader, for example ``label=`` for tables or ``resize=`` for folders of pictures.
+        options: of the reader, for example ``label=`` for tables or ``resize=`` for pictures.
 
     Example:
         >>> dataset = load(([[float(row)] for row in range(40)], ["no", "yes"] * 20), test=0.2)
@@ -138,7 +149,12 @@ def load(
         (('no', 'yes'), 8)
         >>> load("digits", classes=["9", "8"], validation="first 100")
         Dataset(images 1×8×8, 2 classes: 194 train, 23 validation, 137 test)
+        >>> load({"size": list(range(20)), "kind": ["small"] * 10 + ["large"] * 10}, label="kind").names
+        ('large', 'small')
     """
+    if isinstance(name_or_path, Dataset):
+        asked = {"seed": seed or None, "validation": validation, "test": test, "data_dir": data_dir, **options}
+        return _cut(name_or_path, classes, [name for name, value in asked.items() if value is not None])
     read, place = reader_of(name_or_path, data_dir)
     _checks.whole(OWNER, "seed", seed)
     held = chosen.validation(validation)
@@ -153,13 +169,17 @@ def load(
     return dataset
 
 
+def _cut(dataset: Dataset, classes: str | Sequence[str] | None, others: Sequence[str]) -> Dataset:
+    if others:
+        expected = "left out for a Dataset, but for classes"
+        raise _checks.fail(OWNER, others[0], expected, f"{', '.join(others)} with one", "Its parts are what they are.")
+    return dataset if classes is None else of_classes(dataset, classes)
+
+
 def reader_of(name_or_path: Any, data_dir: str | Path | None = None) -> tuple[Reader, Any]:
     """Return the reader of a dataset and what to give it; None for what needs no place."""
-    if isinstance(name_or_path, tuple):
-        return arrays.read, name_or_path
     if not isinstance(name_or_path, str | Path):
-        expected = "a name, a path or a pair (x, y)"
-        raise _checks.fail_type(OWNER, "name_or_path", expected, type(name_or_path).__name__)
+        return IN_MEMORY[memory.form(name_or_path)], name_or_path
     known = KNOWN.get(str(name_or_path))
     if known is not None:
         if not known.folders:
@@ -207,7 +227,11 @@ def option_names() -> frozenset[str]:
         >>> {"label", "resize", "seed"} <= option_names()
         True
     """
-    readers = [known.read for known in KNOWN.values()] + [read for _, read in FOLDERS] + [image_folder.read]
+    readers = (
+        [known.read for known in KNOWN.values()]
+        + [read for _, read in FOLDERS]
+        + [image_folder.read, *IN_MEMORY.values()]
+    )
     return frozenset(COMMON).union(*(options_of(read) for read in readers))
 
 

@@ -1,6 +1,6 @@
-"""CSV and Parquet tables: columns of numbers and categories, or one column of text, and a column of labels."""
+"""Tables, in files or in memory: columns of numbers and categories, or one column of text, and a column of labels."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from labelspace import _checks
-from labelspace.data import columns, digests, labels, table_files
+from labelspace.data import columns, digests, labels, memory, table_files
 from labelspace.data import missing as rules
 from labelspace.data import text as tokeniser
 from labelspace.data.found import Found, Rows, Taken, ranges
@@ -25,7 +25,7 @@ def recognises(folder: Path) -> bool:
 
 
 def read(
-    path: Path,
+    source: Any,
     *,
     label: str | None = None,
     text: str | None = None,
@@ -42,8 +42,10 @@ def read(
     """Return the rows of a table.
 
     Args:
-        path: a table, or a folder with ``train`` and ``test`` (and perhaps ``validation``) tables.
-        label: the column of labels; by default one called label, class, target or y, else the last.
+        source: a file, a folder with ``train`` and ``test`` (and perhaps ``validation``) tables, a DataFrame, a dict
+            of columns, a Hugging Face dataset, or a dict of such parts.
+        label: the column of labels; by default one called label, class, target or y, else the last (of a Hugging
+            Face dataset, of its columns of classes).
         text: the column of texts, which makes the kind ``"text"``; the other columns are then left out. By default
             a column called text or sentence, if there is nothing else to learn from.
         group_by: a column whose values (patients, users, devices) are kept on one side of every split.
@@ -60,14 +62,20 @@ def read(
     _checks.choice(OWNER, "missing", missing, rules.RULES)
     _checks.whole(OWNER, "vocabulary", vocabulary, low=3)
     _checks.whole(OWNER, "max_length", max_length, low=1)
-    table, counts = _table(path, delimiter)
-    roles = _roles(table, label, text, group_by, ignore)
+    on_disk = isinstance(source, str | Path)
+    parts, known = _on_disk(Path(source), delimiter) if on_disk else _in_memory(source, delimiter)
+    table, counts = _merged(parts)
+    roles = _roles(table, label or _of_classes(known, table, text, group_by, ignore), text, group_by, ignore)
     others = [name for name in (roles.label, roles.text, roles.group_by) if name is not None]
     table, counts, facts = rules.settle(table, counts, roles.features, others, missing)
+    if not on_disk:
+        memory.check_cells(table, [*roles.features, *others])
+    if names is None and roles.label in known:
+        names = memory.in_order({"train": known[roles.label]}, table[roles.label])
     options: dict[str, Any] = {"label": roles.label, "text": roles.text, "group_by": group_by, "missing": missing}
     y, classes = labels.encode(_objects(table[roles.label]), names)
     rows = _Rows(y, classes, ranges(counts), _groups(table, group_by))
-    source = {"reader": "table", "path": path.name, "options": options, **facts}
+    source = {"reader": "table", "path": Path(source).name if on_disk else "table", "options": options, **facts}
     if roles.text is not None:
         options.update(vocabulary=vocabulary, max_length=max_length)
         return _texts([str(value) for value in table[roles.text]], rows, source)
@@ -96,7 +104,7 @@ def _roles(table: Columns, label: str | None, text: str | None, group_by: str | 
     for option, wanted in (("label", label), ("text", text), ("group_by", group_by)):
         table_files.check_columns(option, [] if wanted is None else [wanted], table)
     table_files.check_columns("ignore", ignore, table)
-    label = _label([name for name in table if name not in {text, group_by, *ignore}]) if label is None else label
+    label = label_of([name for name in table if name not in {text, group_by, *ignore}]) if label is None else label
     rest = [name for name in table if name not in {label, group_by, *ignore}]
     if text is None and len(rest) == 1 and rest[0].lower() in TEXTS:
         text = rest[0]
@@ -135,10 +143,19 @@ def _numbers(table: Columns, rows: _Rows, source: dict[str, Any]) -> Found:
     return Found("table", rows.y, rows.names, rows.given, found, content, source, take, rows.groups)
 
 
-def _table(path: Path, delimiter: str | None) -> tuple[Columns, dict[str, int]]:
-    """Return the rows of all parts one after the other, and how many belong to each part."""
+def _on_disk(path: Path, delimiter: str | None) -> memory.Tables:
     paths = table_files.of_folder(path) if path.is_dir() else {"all": path}
-    tables = {part: table_files.read(file, delimiter) for part, file in paths.items()}
+    return memory.Tables({part: table_files.read(file, delimiter) for part, file in paths.items()}, {})
+
+
+def _in_memory(source: Any, delimiter: str | None) -> memory.Tables:
+    if delimiter is not None:
+        raise _checks.fail(OWNER, "delimiter", "left out for tables in memory", repr(delimiter))
+    return memory.tables(source)
+
+
+def _merged(tables: dict[str, Columns]) -> tuple[Columns, dict[str, int]]:
+    """Return the rows of all parts one after the other, and how many belong to each part."""
     first = next(iter(tables.values()))
     for table in tables.values():
         if set(table) != set(first):
@@ -150,7 +167,21 @@ def _table(path: Path, delimiter: str | None) -> tuple[Columns, dict[str, int]]:
     return merged, {part: len(next(iter(table.values()))) for part, table in tables.items()}
 
 
-def _label(free: Sequence[str]) -> str:
+def _of_classes(
+    known: Mapping[str, Any], table: Columns, text: str | None, group_by: str | None, ignore: Sequence[str]
+) -> str | None:
+    """Return the column of labels among those that say which classes they hold; None if there are none."""
+    free = [name for name in table if name in known and name not in {text, group_by, *ignore}]
+    return label_of(free) if free else None
+
+
+def label_of(free: Sequence[str]) -> str:
+    """Return which of the columns that nothing was said of holds the labels.
+
+    Example:
+        >>> label_of(["size", "Class", "colour"]), label_of(["size", "colour"])
+        ('Class', 'colour')
+    """
     if not free:
         raise _checks.fail(OWNER, "label", "a column", "no column left for it")
     lower = {name.lower(): name for name in reversed(free)}

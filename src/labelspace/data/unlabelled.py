@@ -14,28 +14,6 @@ from labelspace.data.table_files import Columns, is_missing
 OWNER = "Run"
 
 
-def columns_of(x: Any) -> Columns | None:
-    """Return the columns of a dict (of columns, or of one row) or of a DataFrame; None for anything else.
-
-    Example:
-        >>> columns_of({"size": 3.0, "colour": "red"})
-        {'size': [3.0], 'colour': ['red']}
-    """
-    if isinstance(x, Mapping):
-        table = {str(name): values for name, values in x.items()}
-    elif hasattr(x, "columns") and hasattr(x, "__getitem__"):
-        table = {str(name): x[name] for name in x.columns}
-    else:
-        return None
-    if table and all(isinstance(value, str) or not hasattr(value, "__len__") for value in table.values()):
-        table = {name: [value] for name, value in table.items()}
-    found = {name: [_plain(value) for value in _values(values)] for name, values in table.items()}
-    if len({len(values) for values in found.values()}) != 1:
-        lengths = ", ".join(f"{name!r} {len(values)}" for name, values in list(found.items())[:5])
-        raise _checks.fail(OWNER, "x", "columns of one length", lengths or "no columns")
-    return found
-
-
 def row_problems(encoding: Encoding, table: Columns, rule: str, start: int) -> dict[int, str]:
     """Return why rows cannot be encoded; missing values stop everything where training allowed none."""
     gaps = missing.gaps_of(table, [column.name for column in encoding.columns], [])
@@ -69,17 +47,6 @@ def slices(table: Columns, size: int) -> Iterator[Columns]:
     """Yield a table so many rows at a time."""
     for start in range(0, len(next(iter(table.values()))), size):
         yield {name: values[start : start + size] for name, values in table.items()}
-
-
-def _values(column: Any) -> list[Any]:
-    return list(column.tolist() if hasattr(column, "tolist") else column)
-
-
-def _plain(value: Any) -> Any:
-    # pandas writes a missing value as an object of its own
-    if type(value).__name__ in ("NAType", "NaTType"):
-        return None
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def check_columns(wanted: Sequence[str], table: Columns) -> None:

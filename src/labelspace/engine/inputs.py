@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from labelspace import _checks
-from labelspace.data import arrays, picture_stream, table_stream, unlabelled
+from labelspace.data import arrays, memory, picture_stream, table_stream, unlabelled
 from labelspace.data import text as tokeniser
 from labelspace.data.columns import Encoding
 from labelspace.data.dataset import Dataset
@@ -189,7 +189,7 @@ class Inputs:
             start += rows
 
     def _columns(self, x: Any) -> Columns:
-        table = unlabelled.columns_of(x)
+        table = memory.columns_of(x)
         if table is None:
             raise self._refused(type(x).__name__)
         return table

@@ -15,11 +15,11 @@ from labelspace.criteria import criterion_class
 from labelspace.criteria.layout import likeliest
 from labelspace.criteria.registry import method_name
 from labelspace.data.dataset import Dataset
+from labelspace.data.given import as_dataset, data_options
 from labelspace.engine import evaluate, predict
 from labelspace.engine.build import Job, Outline, make_learner, prepare
 from labelspace.engine.config import FILLED_IN, Config, make_config
 from labelspace.engine.feed import Feed
-from labelspace.engine.given import as_dataset, data_options
 from labelspace.engine.inputs import described
 from labelspace.engine.loop import Loop, Report
 from labelspace.engine.preprocessed import checked
@@ -181,7 +181,9 @@ def train(
     on where it was and ends bit-identical to an uninterrupted run; finished, it is read instead of computed.
 
     Args:
-        data: a dataset's name, a folder or file, a Dataset, or a pair ``(x, y)``.
+        data: anything that ``labelspace.data.load`` takes: a name, a folder or file, or something in memory: a pair
+            ``(x, y)``, a DataFrame with ``label="column"``, a torch or Hugging Face Dataset, a dict of ready parts
+            ``{"train": …, "test": …}``, a Dataset of labelspace.
         space: for methods that need one, a LabelSpace or what ``labelspace.sources.named`` takes: ordinal, uniform,
             wordnet, text, lda, an order ``low<mid<high``, groups (``groups:cat,dog|car,bus``, ``groups:cifar10-3``, a
             file of lines ``pets: cat, dog``), a taxonomy or a label file.
@@ -190,9 +192,10 @@ def train(
         checkpoint_seconds: how often to write a checkpoint.
         report: called with an event's name and its numbers.
         options: the fields of ``Config``: method (a name, a ``Criterion`` class or a factory of one), model (a name, a
-            torch module or a function ``(input_shape, output_dim) -> module``), epochs, seed, learning_rate, …; and of
-            ``labelspace.data.load``: ``classes=["cat", "dog"]``, ``validation="first 5000"``. Among ``method_options``
-            a label space (``pretrained`` of labelemb) is one, or anything that ``space`` may be.
+            torch module or a function ``(input_shape, output_dim) -> module``), epochs, seed, learning_rate, …; and
+            the options of ``labelspace.data.load`` but for its seed: ``label="grade"``, ``classes=["cat", "dog"]``,
+            ``validation="first 5000"``. Among ``method_options`` a label space (``pretrained`` of labelemb) is one, or
+            anything that ``space`` may be.
 
     Example:
         >>> run = train("digits", method="uniform", model="linear", epochs=2, limit=100)

@@ -1,15 +1,15 @@
-"""Data as they are given in Python: options under their own names, datasets and arrays in memory."""
+"""Data as ``train`` and ``compare`` are given them: options under their own names, and a key by content."""
 
 from dataclasses import replace
 from typing import Any
 
 from labelspace import _checks
 from labelspace.data import digests
-from labelspace.data import load as load_data
 from labelspace.data.dataset import Dataset
-from labelspace.data.subset import of_classes
+from labelspace.data.loading import load, option_names
 
-OF_DATA = ("classes", "validation")  # options of data that are given by their own names too
+# options of data that are given by their own names too; a run's seed is its own, not that of the splits
+OF_DATA = tuple(sorted(option_names() - {"seed"}))
 
 
 def data_options(owner: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -31,17 +31,9 @@ def as_dataset(data: Any, options: dict[str, Any] | None = None) -> Dataset:
     """Return a Dataset whose key is that of its content: parts may have been replaced since it was read.
 
     Args:
-        data: a Dataset, which can only be cut to some classes, or what ``labelspace.data.load`` takes.
+        data: what ``labelspace.data.load`` takes.
         options: of ``labelspace.data.load``.
     """
-    wanted = dict(options or {})
-    if not isinstance(data, Dataset):
-        dataset = load_data(data, **wanted)
-    else:
-        classes = wanted.pop("classes", None)
-        if wanted:
-            remedy = "Give them to labelspace.data.load."
-            raise _checks.fail("train", "data_options", "left out for a Dataset, but for classes", list(wanted), remedy)
-        dataset = data if classes is None else of_classes(data, classes)
+    dataset = load(data, **(options or {}))
     parts = [part for split in dataset.parts.values() for part in (split.x.numpy(), split.y.numpy())]
     return replace(dataset, key=digests.of_values(dataset.key, list(dataset.names), *parts))
