@@ -76,6 +76,7 @@ UNUSUAL: dict[str, Any] = {
     "best_by": "error",
     "record": ["test-curve"],
     "threads": 2,
+    "device": "cuda",
 }
 
 
