@@ -1,46 +1,20 @@
 """Criterion: what every method shares. Subclasses write pure functions; only this file changes state or reduces."""
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any, ClassVar, Literal, NamedTuple, TypedDict, final
+from typing import Any, ClassVar, Literal, NamedTuple, final
 
 import torch
 from torch import Tensor, nn
 
 from labelspace import _checks, _devices, _distributed
 from labelspace.criteria import targets
-from labelspace.criteria.layout import Batch, Layout, likeliest
+from labelspace.criteria.layout import Batch, Layout, likeliest, no_autocast
+from labelspace.criteria.parts import Common, Labels, Reduction, Term, Tuned, with_common
 from labelspace.criteria.statistics import Statistics
 from labelspace.space import LabelSpace
 
-Labels = int | Sequence[str] | LabelSpace
-Reduction = Literal["mean", "sum", "none"]
-VARIABLE = inspect.Parameter.VAR_KEYWORD
-
-
-class Term(NamedTuple):
-    """One summand of a loss: ``Σ w·v / Σ w`` over the batch, times the number of samples where ``total``.
-
-    That is its mean. A sum adds up ``w·v``, but for a term that counts ``once``: what does not belong to samples, such
-    as a penalty on parameters, stays ``Σ w·v / Σ w`` under any reduction, ``"none"`` spreading it over the samples.
-    """
-
-    values: Tensor  # (n,)
-    weights: Tensor | None = None  # (n,), all ones if left out; class weights and ignored samples come on top
-    total: bool = False
-    once: bool = False
-
-
-class Tuned(NamedTuple):
-    """The one number that says how much of a method there is, and the values that a comparison tries."""
-
-    option: str  # the keyword argument
-    symbol: str
-    values: tuple[float, ...]  # from weak to strong, five where there is a choice: every method gets the same trials
-    idle_with: tuple[str, ...] = ()  # options beside which it changes nothing
-    words: tuple[str, ...] = ()  # what the option may be instead of a number
+__all__ = ["Common", "Criterion", "Example", "Labels", "Reduction", "Term", "Tuned"]
 
 
 class Example(NamedTuple):
@@ -50,17 +24,6 @@ class Example(NamedTuple):
     output: Tensor
     y: Tensor
     extras: dict[str, Tensor]
-
-
-class Common(TypedDict, total=False):
-    """What every criterion takes beside its own options; ``Criterion`` says what they are and their defaults."""
-
-    weight: Tensor | Sequence[float] | None
-    ignore_index: int
-    reduction: Reduction
-    class_dim: int
-    preset: str | None
-    global_mean: bool
 
 
 class Criterion(nn.Module, ABC):
@@ -152,12 +115,7 @@ class Criterion(nn.Module, ABC):
     def __init_subclass__(cls, **keywords: Any) -> None:
         """Write the common options into the signature, where people and ``make_criterion`` look for names."""
         super().__init_subclass__(**keywords)
-        own = inspect.signature(cls.__init__).parameters
-        common = inspect.signature(Criterion.__init__).parameters
-        listed = [parameter for name, parameter in own.items() if name != "self" and parameter.kind is not VARIABLE]
-        if len(listed) < len(own) - 1:
-            listed += [common[name] for name in Common.__annotations__]
-        cls.__signature__ = inspect.Signature(listed)  # type: ignore[attr-defined]
+        cls.__signature__ = with_common(cls.__init__, Criterion.__init__)  # type: ignore[attr-defined]
 
     # ------------------------------------------------------------------ what a method writes
 
@@ -217,7 +175,7 @@ class Criterion(nn.Module, ABC):
         given = {"features": features, "index": index, "teacher": teacher}
         needs = self.needs if self.training or self.needs_in_eval else ()
         extras = {name: self._needed(name, given[name]) for name in needs}
-        with _no_autocast(output):
+        with no_autocast(output):
             batch = self._layout().batch(output, y, extras)
             self._check_device(output)
             loss = self._reduced(self.terms(batch.output, batch.y, **batch.extras), batch)
@@ -443,10 +401,3 @@ class Criterion(nn.Module, ABC):
         if not absent and not errors:
             self.statistics.load({name: tensor for name, tensor in saved.items() if tensor is not None})
         super()._load_from_state_dict(state_dict, prefix, metadata, strict, missing, unexpected, errors)
-
-
-def _no_autocast(output: Tensor) -> AbstractContextManager[Any]:
-    """Return a context in which losses are computed in the precision they are given."""
-    if not isinstance(output, Tensor) or output.device.type == "meta":
-        return nullcontext()
-    return torch.autocast(output.device.type, enabled=False)

@@ -1,6 +1,7 @@
 """From whatever the caller has to flat, checked, cast rows, and back."""
 
-from typing import NamedTuple
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -189,3 +190,10 @@ def _may_look_at(tensor: Tensor) -> bool:
         return False
     # inside vmap a batched tensor has no single value to look at; torch offers no public question for that
     return not torch._C._functorch.is_batchedtensor(tensor)
+
+
+def no_autocast(output: Tensor) -> AbstractContextManager[Any]:
+    """Return a context in which losses are computed in the precision they are given."""
+    if not isinstance(output, Tensor) or output.device.type == "meta":
+        return nullcontext()
+    return torch.autocast(output.device.type, enabled=False)
