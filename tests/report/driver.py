@@ -121,7 +121,7 @@ class Driver:
         for stop in range(stops):
             if kind == "body":
                 return stop
-            for _ in range(2 if kind == "summary" else 1):  # closed and opened again
+            for _ in range(2 if kind in ("summary", "select-one") else 1):  # closed and opened again, or the reverse
                 self.browser.press("Enter", 13, "\r")
             if kind == "range":
                 self.browser.press("ArrowRight", 39)
