@@ -40,7 +40,7 @@ def test_a_strength_that_cannot_be_trained_is_noted(tmp_path: Path) -> None:
     found = run(tmp_path, strengths={"uniform": [0.1, 0.3, 2.0]})
     told = [warning for warning in found.warnings if "failed" in warning]
     assert len(told) == 1
-    assert told[0].startswith("uniform (smoothing 2), seed 0, failed: ValueError: `smoothing`")
+    assert told[0].startswith("uniform (smoothing 2), seed 0, failed: InputError: `smoothing`")
     assert [trial["value"] for trial in found.content["rows"][1]["trials"]] == [0.1, 0.3]
     assert told[0].split(":")[0] in found.table()
 

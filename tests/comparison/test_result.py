@@ -162,7 +162,7 @@ def test_scores_alone_have_no_run_and_no_page() -> None:
     y = torch.arange(30) % 3
     part = (torch.nn.functional.one_hot(y, 3).double(), y)
     found = compare_scores([part, part], cost="squared")
-    with pytest.raises(ValueError, match="nothing was trained here"):
+    with pytest.raises(ValueError, match="asked of a trained comparison. Got one of scores alone"):
         _ = found.best
-    with pytest.raises(ValueError, match="nothing was trained here"):
+    with pytest.raises(ValueError, match="asked of a trained comparison. Got one of scores alone"):
         found.save_html()

@@ -56,7 +56,7 @@ def test_bad_names_and_options():
         data.load("mnits")
     with pytest.raises(ValueError, match="`sed` of data.load.*Did you mean 'seed'"):
         data.load("digits", sed=1)
-    with pytest.raises(TypeError, match="a name, a path or a pair"):
+    with pytest.raises(TypeError, match="a name, a path, a pair"):
         data.load(3)
     with pytest.raises(ValueError, match="leaves training samples"):
         data.load("digits", validation=0.5, test=0.5)

@@ -44,9 +44,9 @@ def test_the_remedy_for_another_encoding_works(tmp_path, ending, encoding, named
 @pytest.mark.parametrize(
     ("content", "remedy"),
     [
-        ("a,y\n1,0\n2\n", "Repair that line, or say with delimiter= what separates the cells"),
+        ("a,y\n1,0\n2\n", "Repair that line, or say with delimiter=… what separates the cells"),
         ('a,y\n"1,0\n', "Repair that line"),
-        ("a;y\n1;0\n", "delimiter= says what separates them"),
+        ("a;y\n1;0\n", "delimiter=… says what separates them"),
     ],
 )
 def test_a_table_of_ones_own_is_not_to_be_fetched_again(tmp_path, content, remedy):

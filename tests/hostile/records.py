@@ -102,7 +102,7 @@ def _case(draw: Chance, place: Place) -> Case:
     changed = _changed(draw, path, place)
     path.write_bytes(changed)
     if draw.integers(8):
-        _sign_again(path.parent)
+        sign_again(path.parent)
     use, right = _use(draw, place, path)
     return Case(f"{path.parent.name}/{path.name} for {use.__name__}: {changed[:120]!r}", use, right)
 
@@ -172,7 +172,7 @@ def _other_tensors(draw: Chance, content: bytes) -> bytes:
     return struct.pack("<Q", len(text)) + text + bytes(body)
 
 
-def _sign_again(folder: Path) -> None:
+def sign_again(folder: Path) -> None:
     """Write sound digests, so that what reads behind them is reached."""
     for name in ("result.json", "environment.json", "comparison.json", "decision.json"):
         path = folder / name
