@@ -130,11 +130,16 @@ def _parts(content: Any) -> Iterable[bytes | None]:
     if isinstance(content, nn.Module):
         yield _source(type(content))
         yield repr(content).encode()
+        for module in content.modules():
+            yield _source(type(module))
+            yield _plain([part for part in sorted(vars(module).items()) if part[0][0] != "_" and part[0] != "training"])
         for name, tensor in content.state_dict().items():
             yield name.encode() + tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
     elif isinstance(content, functools.partial):
         yield from _parts(content.func)
         yield _plain([*content.args, *sorted(content.keywords.items())])
+    elif inspect.ismethod(content) or (inspect.isclass(content) and "<locals>" in content.__qualname__):
+        yield None  # what the object holds, or the function that the class was made in
     else:
         yield _source(content)
         cells = getattr(content, "__closure__", None) or ()
@@ -164,4 +169,4 @@ def _is_same(one: Any, other: Any) -> bool:
     if one is other:
         return True
     places = [(getattr(each, "__module__", None), getattr(each, "__qualname__", None)) for each in (one, other)]
-    return places[0] == places[1] and None not in places[0] and "<lambda>" not in str(places[0][1])
+    return places[0] == places[1] and None not in places[0] and "<" not in str(places[0][1])

@@ -299,7 +299,7 @@ def test_bad_input(words: str, arguments: list[str], tmp_path: Path, monkeypatch
 def test_no_workers(sizes: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executors, "Processes", PROCESSES)
     refused(
-        "`workers` of Processes must be a whole number of at least 1",
+        "`--workers` must be a whole number of at least 1",
         sizes,
         *SHORT,
         "--workers",

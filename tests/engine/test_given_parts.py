@@ -14,6 +14,7 @@ from torch import nn
 
 import labelspace
 from labelspace import InputError, Run, train
+from labelspace._plugins import content_key
 from labelspace.criteria.base import Criterion, Example, Term
 from labelspace.engine.executors import Processes
 from labelspace.engine.sweep import grid, sweep
@@ -128,6 +129,44 @@ def test_a_comparison_of_objects(tmp_path):
     result = labelspace.compare("digits", methods=methods, model=narrow, seeds=2, epochs=2, limit=100, out=tmp_path)
     assert [row["label"] for row in result.content["rows"]] == ["one-hot", "mine", "soft"]
     assert result.best.predict(torch.zeros(1, 1, 8, 8, dtype=torch.uint8)).shape == (1,)
+
+
+class Tempered(nn.Module):
+    """Plain attributes are part of what a network does."""
+
+    def __init__(self, temperature):
+        super().__init__()
+        torch.manual_seed(0)
+        self.temperature, self.layer = temperature, nn.Linear(64, 10)
+
+    def forward(self, x):
+        return self.layer(x.flatten(1)) * torch.ones(10) / self.temperature
+
+
+class Maker:
+    def __init__(self, width):
+        self.width = width
+
+    def build(self, input_shape, output_dim):
+        return _sized(self.width, input_shape, output_dim)
+
+
+def test_what_an_object_holds_is_part_of_its_key():
+    assert content_key(Tempered(1.0)) == content_key(Tempered(1.0))
+    assert content_key(Tempered(1.0)) != content_key(Tempered(20.0))
+    assert content_key(Maker(1).build) != content_key(Maker(2).build)
+
+    def variant(factor):
+        return type("Variant", (Halved,), {"name": "variant", "__doc__": None, "factor": factor})
+
+    labelspace.register_method(variant(1))
+    with pytest.raises(InputError, match="'variant', which is taken"):
+        labelspace.register_method(variant(2))
+
+
+def test_a_network_that_makes_tensors_of_its_own():
+    run = train(model=Tempered(2.0), method="labelemb", **QUICK)
+    assert run.predict(torch.zeros(2, 1, 8, 8, dtype=torch.uint8)).shape == (2,)
 
 
 def _raises(shape, width):

@@ -11,7 +11,13 @@ from labelspace._checks import InputError, Setting
 
 # options of data that have a flag of their own; everything else goes through --data-option
 OF_DATA = ("label", "text", "group_by", "missing", "ignore", "resize", "delimiter", "classes", "validation", "data_dir")
-COMMANDS = ("train", "compare", "compare_scores")  # functions whose arguments are flags of the command of that name
+COMMANDS = (
+    "train",
+    "compare",
+    "compare_scores",
+    "predict",
+    "Processes",
+)  # functions whose arguments are flags of the command of that name
 
 Command = TypeVar("Command", bound=Callable[..., None])
 

@@ -14,9 +14,10 @@ from labelspace.cli.doctor import doctor
 from labelspace.cli.export import export
 from labelspace.cli.predict import predict
 from labelspace.cli.report import report
-from labelspace.cli.screen import shown
+from labelspace.cli.screen import bad_input_exits, shown
 from labelspace.cli.stopping import leave_if_stopped, stop_on_signals
 from labelspace.cli.train import train
+from labelspace.criteria.registry import method_summary
 
 HELLO = """labelspace: labels that know how classes relate.
 
@@ -88,17 +89,18 @@ def hello(
 
 
 @app.command()
+@bad_input_exits
 def methods() -> None:
     """List the methods that train takes, one a line.
 
     Example: labelspace methods
     """
     for name in labelspace.methods():
-        summary = (labelspace.criterion_class(name).__doc__ or "").splitlines()[0]
-        print(f"{name:<10} {summary}")
+        print(f"{name:<10} {method_summary(name)}")
 
 
 @app.command()
+@bad_input_exits
 def models() -> None:
     """List the models that train takes, one a line.
 

@@ -38,7 +38,7 @@ def compare(
     methods: Sequence[Any] | Mapping[str, Any] | str | None = None,
     space: str | Path | LabelSpace | None = None,
     cost: Any = None,
-    model: str | None = None,
+    model: Any = None,
     seeds: int | Sequence[int] | None = None,
     budget: str | None = None,
     plan: str | Path | None = None,

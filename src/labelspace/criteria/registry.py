@@ -74,6 +74,16 @@ def criterion_class(name: str) -> type[Criterion]:
     return _kind(found.content)
 
 
+def method_summary(name: str) -> str:
+    """Return what a method says of itself in one line; nothing where it says nothing.
+
+    Example:
+        >>> method_summary("uniform")
+        'Cross-entropy with mass spread evenly over all classes: ``T = (1−ε)·I + ε/K``.'
+    """
+    return next(iter((criterion_class(name).__doc__ or "").splitlines()), "")
+
+
 def make_criterion(name: str, labels: Labels, **options: Any) -> Criterion:
     """Build a criterion by its registry name.
 

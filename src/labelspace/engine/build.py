@@ -213,8 +213,12 @@ def _criterion(
     kind = criterion_class(config.method)
     known: dict[str, Any] = {"samples": outline.train_samples, "epochs": config.epochs}
     if "in_features" in kind.engine_supplies:
-        with torch.device("meta"):
-            known["in_features"] = _feature_dim(config, _model(config, outline, len(outline.names)))
+        try:
+            with torch.device("meta"):
+                model = _model(config, outline, len(outline.names))
+        except (NotImplementedError, RuntimeError):  # a network that looks at numbers
+            model = _model(config, outline, len(outline.names))
+        known["in_features"] = _feature_dim(config, model)
     found = {name: known[name] for name in kind.engine_supplies}
     labels = outline.names if space is None else space
     chosen = {**kind.engine_options, **found, **config.method_options, **options}

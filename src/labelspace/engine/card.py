@@ -10,7 +10,7 @@ import torch
 
 from labelspace import metrics
 from labelspace._markdown import plain
-from labelspace.criteria import criterion_class
+from labelspace.criteria.registry import method_summary
 from labelspace.decision import Decision
 from labelspace.engine.run import Run
 
@@ -74,7 +74,7 @@ def _summary(run: Run, comparison: Mapping[str, Any] | None) -> list[str]:
 
 def _facts(run: Run, decision: Decision) -> list[tuple[str, str]]:
     config = run.config
-    method = (criterion_class(config.method).__doc__ or "").splitlines()[0].replace("``", "")
+    method = method_summary(config.method).replace("``", "")
     options = ", ".join(f"{name} {value}" for name, value in config.method_options.items())
     space = run.space
     rows, width = space.shape

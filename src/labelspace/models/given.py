@@ -72,11 +72,13 @@ class GivenNetwork(nn.Module):
         self.module.eval()
         for dtype in kinds:
             try:
-                with torch.no_grad():
+                with torch.no_grad(), torch.device(like.device):
                     return self.forward(torch.zeros(2, *input_shape, dtype=dtype, device=like.device))
             except NotImplementedError:
                 raise  # an operation without a form for tensors without content
             except Exception as error:
+                if like.is_meta and isinstance(error, RuntimeError):
+                    raise  # tensors of its own that have content
                 problem = problem or error
             finally:
                 self.module.train(training)
