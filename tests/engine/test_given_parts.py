@@ -156,8 +156,12 @@ def test_what_an_object_holds_is_part_of_its_key():
     assert content_key(Tempered(1.0)) != content_key(Tempered(20.0))
     assert content_key(Maker(1).build) != content_key(Maker(2).build)
 
-    def variant(factor):
-        return type("Variant", (Halved,), {"name": "variant", "__doc__": None, "factor": factor})
+    def variant(power):
+        class Variant(Halved):
+            name = "variant"
+            factor = power
+
+        return Variant
 
     labelspace.register_method(variant(1))
     with pytest.raises(InputError, match="'variant', which is taken"):
