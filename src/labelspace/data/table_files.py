@@ -76,7 +76,8 @@ def check_columns(option: str, wanted: Iterable[str], present: Iterable[str]) ->
     Example:
         >>> check_columns("label", ["Clas"], ["Class", "age"])  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        ValueError: ...Got 'Clas', which it does not have. Did you mean 'Class'? Its columns are: 'Class', 'age'.
+        labelspace._checks.InputError: ...Got 'Clas', which it does not have. Did you mean 'Class'? Its columns \
+are: 'Class', 'age'.
     """
     columns = list(present)
     unknown = next((name for name in wanted if name not in columns), None)

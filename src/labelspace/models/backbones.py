@@ -48,7 +48,8 @@ def backbone(name: str, *, size: int | None = None) -> Backbone:
     Example:
         >>> backbone("resnet-1000")
         Traceback (most recent call last):
-        ValueError: `name` of backbone must be one of 'efficientnet-lite0', 'minilm'. Got 'resnet-1000'.
+        labelspace._checks.InputError: `name` of backbone must be one of 'efficientnet-lite0', 'minilm'. Got \
+'resnet-1000'.
     """
     _checks.choice("backbone", "name", name, NAMES)
     if name == "efficientnet-lite0":

@@ -47,7 +47,8 @@ def check(owner: str, options: Mapping[str, Any], known: Iterable[str]) -> None:
         >>> check("models.build('timm:resnet18')", {"checkpoint_path": "x.pt"}, TIMM)
         Traceback (most recent call last):
         ...
-        ValueError: `option name` of models.build('timm:resnet18') must be an option that shapes the network. Got \
+        labelspace._checks.InputError: `option name` of models.build('timm:resnet18') must be an option that \
+shapes the network. Got \
 'checkpoint_path'.
     """
     names = set(known)

@@ -46,7 +46,8 @@ def write_html(
         >>> write_html("nowhere")
         Traceback (most recent call last):
         ...
-        ValueError: `folder` of write_html must be the folder of a finished comparison. Got nowhere, which has no \
+        labelspace._checks.InputError: `folder` of write_html must be the folder of a finished comparison. Got \
+nowhere, which has no \
 comparison.json. The same compare command finishes it.
     """
     material = read_comparison(Path(folder), allow_damaged)

@@ -28,7 +28,7 @@ def write_runs_html(folders: Sequence[str | Path], path: str | Path, *, allow_da
         >>> write_runs_html([], "report.html")
         Traceback (most recent call last):
         ...
-        ValueError: `runs` of report must be at least one folder. Got none.
+        labelspace._checks.InputError: `runs` of report must be at least one folder. Got none.
     """
     if not folders:
         raise _checks.fail("report", "runs", "at least one folder", "none")
