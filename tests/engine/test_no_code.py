@@ -274,7 +274,7 @@ def test_every_field_of_every_record(place: records.Place, name: str, monkeypatc
                 changed = put(facts, field, trap)
                 lines = [f"{key} = {records._as_toml(value)}" for key, value in changed.items()]
                 path.write_text("\n".join(lines) if path.suffix == ".toml" else json.dumps(changed))
-                records._sign_again(path.parent)
+                records.sign_again(path.parent)
                 outcome, why = judge(Case(f"{path} {field} {trap}", lambda path=path: used(place, path), bool))  # type: ignore[misc]
                 assert outcome in ("refused", "accepted and right"), (field, trap, outcome, why)
                 tried += 1
@@ -285,7 +285,7 @@ def test_every_field_of_every_record(place: records.Place, name: str, monkeypatc
 def test_a_teacher_is_read_like_any_run(place: records.Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(place.folder)
     edited(place.run, model="hf:./evil", model_options={"trust_remote_code": True})
-    records._sign_again(place.run)
+    records.sign_again(place.run)
     case = Case(
         "",
         lambda: train(
