@@ -27,6 +27,13 @@ def run(data: Any, out: Path, **options: Any) -> Comparison:
     return compare(data, **{**TINY, "out": out, "executor": InProcess(), **options})
 
 
+class Nothing:
+    """An executor that is not asked."""
+
+    def run(self, work: Any, tasks: Any) -> Any:
+        raise AssertionError("a worker was started")
+
+
 def arrays(classes: int = 3, samples: int = 150) -> tuple[Any, Any]:
     generator = torch.Generator().manual_seed(0)
     y = torch.arange(samples) % classes
@@ -66,7 +73,9 @@ def test_a_frame_is_compared_as_the_file_of_its_content(tmp_path: Path) -> None:
     assert [row["trials"][0]["validation_cost"] for row in of_frame.content["rows"]] == [
         row["trials"][0]["validation_cost"] for row in of_file.content["rows"]
     ]
-    assert run(frame, tmp_path / "out", **options).folder == of_frame.folder != of_file.folder
+    again = run(frame, tmp_path / "out", **{**options, "executor": Nothing()})  # finished: there is nothing to do
+    assert again.folder == of_frame.folder != of_file.folder
+    assert again.content["rows"] == of_frame.content["rows"]
     repeated = compare(frame, plan=of_frame.folder / "plan.toml", out=tmp_path / "again", executor=InProcess())
     assert repeated.content["rows"] == of_frame.content["rows"]
     best = labelspace.Run.load(of_frame.folder / "best")

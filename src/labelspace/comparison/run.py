@@ -120,7 +120,8 @@ def compare(
 
 def _answered(setting: Setting, executor: Executor, report: Report | None, command: str | None) -> dict[str, Any]:
     """Train and judge everything; return the numbers."""
-    trainer = Trainer(setting.plan, setting.folder, setting.judge, setting.question.dataset, executor, report)
+    dataset, job = setting.question.dataset, setting.job
+    trainer = Trainer(setting.plan, setting.folder, setting.judge, dataset, job, executor, report)
     # small tensors beside busy workers: a second thread would only wait for them
     with own_threads_and_draws(setting.job.config), threadpool_limits(1):
         trained = trainer.train(setting.entries)

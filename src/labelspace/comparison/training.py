@@ -11,6 +11,7 @@ from labelspace.comparison.outcome import Judge, Outcome, Scores
 from labelspace.comparison.plan import Plan
 from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
+from labelspace.engine.build import Job
 from labelspace.engine.config import Config, make_config
 from labelspace.engine.executors import Executor
 from labelspace.engine.run import Run
@@ -47,6 +48,7 @@ class Trainer:
         folder: of the comparison.
         judge: what choices are made by.
         dataset: the data, where it cannot be had by name.
+        job: of the reference: the data as all runs are trained on.
         executor: where to compute.
         report: told of every finished run.
     """
@@ -57,16 +59,18 @@ class Trainer:
         folder: Path,
         judge: Judge,
         dataset: Dataset | None,
+        job: Job,
         executor: Executor | None,
         report: Report | None,
     ) -> None:
         """Keep what all runs share."""
         self.plan, self.folder, self.judge = plan, folder, judge
-        self.dataset, self.executor, self.report = dataset, executor, report
+        self.dataset, self.job, self.executor, self.report = dataset, job, executor, report
         self.base = plan.training()
         self.seeds = plan.chosen_seeds
         self.problems: list[str] = []
         self.failures: list[Failure] = []
+        self.tuned: dict[str, Run] = {}  # of each row, the run of the strength that was chosen
 
     def train(self, entries: Sequence[Entry]) -> list[Trained]:
         """Return every row that could be trained; ``problems`` says which could not, and why."""
@@ -83,7 +87,9 @@ class Trainer:
         final = self._runs("seeds", [self._config(entry, chosen[entry.label], seed) for entry, seed in pairs])
         if all(run is None for run in final):
             raise SweepError(self.failures)
-        runs: dict[str, list[Run | None]] = {entry.label: self._tuned(trials.get(entry.label, [])) for entry in kept}
+        runs: dict[str, list[Run | None]] = {
+            entry.label: [self.tuned[entry.label]] if entry.label in self.tuned else [] for entry in kept
+        }
         for (entry, _), run in zip(pairs, final, strict=True):
             runs[entry.label].append(run)
         found = [self._trained(entry, trials, chosen[entry.label], runs[entry.label]) for entry in kept]
@@ -98,18 +104,17 @@ class Trainer:
             raise WorkError(f"Too many runs failed to compare anything; the finished ones are kept. {reason}")
 
     def _trials(self, entries: Sequence[Entry]) -> dict[str, list[Trial]]:
-        """Return what was tried for every row; the runs themselves are let go, only their numbers are needed."""
+        """Return what was tried for every row; of the runs themselves only the chosen ones are kept."""
         options = [(entry, each) for entry in entries for each in entry.trials()]
         tried = self._runs("tuning", [self._config(entry, each, self.seeds[0]) for entry, each in options])
         found: dict[str, list[Trial]] = {entry.label: [] for entry in entries}
         for (entry, each), run in zip(options, tried, strict=True):
             trial = None if run is None else self._trial(entry, each, run)
-            found[entry.label] += [] if trial is None else [trial]
+            if trial is not None and run is not None:
+                found[entry.label].append(trial)
+                if _best(found[entry.label]) is trial:
+                    self.tuned[entry.label] = run
         return found
-
-    def _tuned(self, trials: Sequence[Trial]) -> list[Run | None]:
-        """Return the run of the strength that was chosen, of the tuning seed; none where nothing was tuned."""
-        return [Run.load(self.folder / "runs" / _best(trials).run)] if trials else []
 
     def _trained(
         self, entry: Entry, trials: dict[str, list[Trial]], options: dict[str, Any], runs: Sequence[Run | None]
@@ -131,6 +136,7 @@ class Trainer:
             configs,
             self.folder / "runs",
             dataset=self.dataset,
+            job=self.job,
             executor=self.executor,
             report=self._reporter(phase),
         )

@@ -177,14 +177,19 @@ def columns_of(x: Any, owner: str = "Run", argument: str = "x") -> Columns | Non
 
 
 def check_cells(table: Columns, used: Sequence[str]) -> None:
-    """Refuse columns whose cells are lists, pictures and the like: they have no place in a row of numbers."""
+    """Refuse columns with lists, pictures and the like in cells, or with text that no file can hold."""
     for name in used:
-        wrong = next((cell for cell in table[name] if _is_nested(cell)), None)
-        if wrong is not None:
-            ignore = _checks.Setting("ignore", [name])
-            remedy = ("Leave the column out with ", ignore, ", or give arrays as a pair (x, y).")
-            expected = f"columns of numbers, categories or texts ({name!r})"
-            raise _checks.fail(OWNER, "name_or_path", expected, f"{type(wrong).__name__} in a cell", remedy)
+        if not _is_writable(name):
+            raise _checks.fail(OWNER, "name_or_path", "columns with names that UTF-8 can write", repr(name))
+        for row, cell in enumerate(table[name]):
+            if _is_nested(cell):
+                ignore = _checks.Setting("ignore", [name])
+                remedy = ("Leave the column out with ", ignore, ", or give arrays as a pair (x, y).")
+                expected = f"columns of numbers, categories or texts ({name!r})"
+                raise _checks.fail(OWNER, "name_or_path", expected, f"{type(cell).__name__} in row {row}", remedy)
+            if isinstance(cell, str) and not _is_writable(cell):
+                expected = f"texts that UTF-8 can write ({name!r})"
+                raise _checks.fail(OWNER, "name_or_path", expected, f"{cell[:80]!r} in row {row}")
 
 
 def _form(part: Any) -> str:
@@ -210,6 +215,10 @@ def _is_table(part: Any) -> bool:
 
 def _is_nested(cell: Any) -> bool:
     return not isinstance(cell, str) and (hasattr(cell, "__len__") or hasattr(cell, "getbands"))
+
+
+def _is_writable(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _values(column: Any) -> Iterator[Any]:

@@ -75,15 +75,49 @@ def prepare(
         space: the label space, where it cannot be had by name.
         options: those of the criterion that are label spaces in memory; others are read from where they are said to be.
     """
-    criterion_class(config.method)  # an unknown method is refused before anything is read
-    config = config.model_copy(update={"device": _device(config)})
+    config = placed(config)
     dataset = data.load(config.data, **config.data_options) if dataset is None else dataset
     _check_choice(config, dataset)
+    return completed(*trained_on(config, dataset), space, options)
+
+
+def placed(config: Config) -> Config:
+    """Return a configuration of a known method with the one name of its device; others are refused."""
+    criterion_class(config.method)  # an unknown method is refused before anything is read
+    return config.model_copy(update={"device": _device(config)})
+
+
+def trained_on(config: Config, dataset: Dataset) -> tuple[Config, Dataset]:
+    """Return the data as they are trained on, and the configuration with what that says of them filled in.
+
+    Args:
+        config: what was asked for.
+        dataset: all of it.
+    """
+    found = {}
     if config.limit is not None:
-        limited = dataset.limit(config.limit)
-        dataset, config = limited, config.model_copy(update={"limit": chosen.count(config.limit, len(dataset.train))})
+        found["limit"] = chosen.count(config.limit, len(dataset.train))
+        dataset = dataset.limit(config.limit)
     if config.backbone is not None:
         dataset = extract(dataset, models.backbone(config.backbone))
+    options = chosen.plain(config.data_options, dataset.names)
+    return config.model_copy(update={**found, "data_key": dataset.key, "data_options": options}), dataset
+
+
+def completed(
+    config: Config,
+    dataset: Dataset,
+    space: LabelSpace | None = None,
+    options: Mapping[str, LabelSpace] | None = None,
+) -> Job:
+    """Build the space and complete a configuration whose data are known; see ``prepare``.
+
+    Args:
+        config: from ``trained_on``.
+        dataset: from ``trained_on``.
+        space: the label space, where it cannot be had by name.
+        options: those of the criterion that are label spaces in memory.
+    """
     if space is None and config.space is not None:
         space = _named_space(config.space, config, dataset)
     if space is not None and space.names != dataset.names:
@@ -91,8 +125,6 @@ def prepare(
         space = space.subset(dataset.names)
     found = option_spaces(config, dataset, options)
     filled = {
-        "data_key": dataset.key,
-        "data_options": chosen.plain(config.data_options, dataset.names),
         "space_key": "" if space is None else _digest(space),
         "option_keys": {name: _digest(each) for name, each in found.items()},
         "code_key": _plugins.code_key({"labelspace.methods": config.method, "labelspace.models": config.model}),

@@ -1,22 +1,24 @@
 """Many runs: methods × options × seeds, each computed once, through any executor."""
 
 import itertools
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from labelspace import _plugins, data
+from labelspace import _plugins
 from labelspace._checks import WorkError
 from labelspace._devices import resolved
 from labelspace._plugins import Plugin
+from labelspace.data import handed
 from labelspace.data.dataset import Dataset
-from labelspace.engine.build import automatic_model, prepare
+from labelspace.data.given import as_dataset
+from labelspace.engine.build import Job, automatic_model, prepare
 from labelspace.engine.config import Config, make_config
-from labelspace.engine.executors import Executor, Processes, WorkerDied
+from labelspace.engine.executors import Executor, InProcess, Processes, WorkerDied
+from labelspace.engine.present import Present, alike, named_dataset
 from labelspace.engine.run import Run, named_parts, own_threads_and_draws, train_job
 from labelspace.engine.vectorised import partition, train_together
 from labelspace.records import RunFolder
@@ -47,7 +49,7 @@ class Task(NamedTuple):
     """One run to do, or several that train together; dataset and space are given where they have no name."""
 
     configs: tuple[Config, ...]
-    dataset: Dataset | None = None
+    dataset: Dataset | Path | None = None  # where ``data.handed`` wrote it, for a task that goes to another process
     space: LabelSpace | None = None
     plugins: tuple[Plugin, ...] = ()  # methods and models that were registered in the parent alone
 
@@ -85,49 +87,86 @@ def outcomes(
     configs: Sequence[Config],
     out: str | Path,
     *,
-    dataset: Dataset | None = None,
+    dataset: Any = None,
     space: LabelSpace | None = None,
     executor: Executor | None = None,
     checkpoint_seconds: float = 30.0,
     report: Report | None = None,
     vectorise: bool = True,
+    job: Job | None = None,
 ) -> list[Run | Failure]:
     """Do all runs and return, in the order of the configurations, each run or why it failed.
 
-    What is finished in ``out`` is read, not computed.
+    What is finished in ``out`` is read, not computed; where all is, no worker is started.
 
     Args:
         configs: what to run; see ``grid``.
         out: the folder of the runs.
-        dataset: the data, where it is not to be had by name.
+        dataset: the data, where it is not to be had by name: anything that ``labelspace.data.load`` takes, with the
+            ``data_options`` of the first configuration.
         space: the label space, where it is not to be had by name.
         executor: where to compute; processes of one thread each by default.
         checkpoint_seconds: how often a run writes a checkpoint.
         report: called with ``"run"`` and its numbers as each one finishes.
         vectorise: train options and seeds of a small network together where that is faster (their ``path`` says so);
             on the CPU only.
+        job: prepared from a configuration of the same data, where there is one: they are then not read again.
     """
     folder, executor = Path(out), executor or Processes()
     folder.mkdir(parents=True, exist_ok=True)
+    if dataset is not None and not isinstance(dataset, Dataset):
+        dataset = as_dataset(dataset, configs[0].data_options if configs else None)
     configs = [_known_device(config) for config in configs]
     parts = [[number] for number in range(len(configs))]
     if vectorise:
         parts = partition([_known_model(config, dataset) for config in configs], getattr(executor, "workers", 1))
-    brought = tuple(_plugins.snapshot())
-    tasks = [Task(tuple(configs[number] for number in part), dataset, space, brought) for part in parts]
-    work = partial(_do, str(folder), checkpoint_seconds)
-    found: dict[int, str] = {}
+    runs = _present(parts, configs, Present(folder, dataset, space, job), report)
+    left = [part for part in parts if part[0] not in runs]
     failures: dict[int, Failure] = {}
-    with _closed(executor.run(work, tasks)) as done:
-        for number, (name, reason) in _each(done, parts):
-            if reason is not None:
-                failures[number] = Failure(configs[number], reason)
-                continue
-            found[number] = name
+    found: dict[int, str] = {}
+    with _tasks(left, configs, dataset, space, folder, executor) as tasks:
+        work = partial(_do, str(folder), checkpoint_seconds)
+        with _closed(executor.run(work, tasks) if tasks else iter(())) as done:
+            for number, (name, reason) in _each(done, left):
+                if reason is not None:
+                    failures[number] = Failure(configs[number], reason)
+                    continue
+                found[number] = name
+                if report is not None:
+                    test = RunFolder(folder / name).result()["test"]
+                    report("run", {"done": len(runs) + len(found), "of": len(configs), "name": name, **test})
+    runs |= {number: Run.load(folder / name) for number, name in found.items()}
+    return [failures.get(number) or runs[number] for number in range(len(configs))]
+
+
+def _present(
+    parts: list[list[int]], configs: Sequence[Config], present: Present, report: Report | None
+) -> dict[int, Run]:
+    """Return the runs of parts of which nothing is left to do."""
+    runs: dict[int, Run] = {}
+    for part in parts:
+        for number, run in zip(part, present.runs([configs[number] for number in part]), strict=False):
+            runs[number] = run
             if report is not None:
-                test = RunFolder(folder / name).result()["test"]
-                report("run", {"done": len(found), "of": len(configs), "name": name, **test})
-    return [failures.get(number) or Run.load(folder / found[number]) for number in range(len(configs))]
+                name = run.config.run_name()
+                report("run", {"done": len(runs), "of": len(configs), "name": name, **run.result["test"]})
+    return runs
+
+
+@contextmanager
+def _tasks(
+    parts: list[list[int]],
+    configs: Sequence[Config],
+    dataset: Dataset | None,
+    space: LabelSpace | None,
+    folder: Path,
+    executor: Executor,
+) -> Iterator[list[Task]]:
+    """Give the tasks; data in memory are on disk meanwhile, unless this very process does them."""
+    brought = tuple(_plugins.snapshot())
+    elsewhere = parts and not isinstance(executor, InProcess)
+    with handed.on_disk(dataset if elsewhere else None, folder) as place:
+        yield [Task(tuple(configs[number] for number in part), place or dataset, space, brought) for part in parts]
 
 
 @contextmanager
@@ -157,7 +196,7 @@ def _known_model(config: Config, dataset: Dataset | None) -> Config:
     """Return a configuration whose model is no longer "auto"; nothing else is filled in."""
     if config.model != "auto" or config.backbone is not None:
         return config
-    return config.model_copy(update={"model": automatic_model(dataset or _named(config))})
+    return config.model_copy(update={"model": automatic_model(dataset or named_dataset(config))})
 
 
 def _do(folder: str, checkpoint_seconds: float, task: Task) -> list[tuple[str, str | None]]:
@@ -171,28 +210,18 @@ def _do(folder: str, checkpoint_seconds: float, task: Task) -> list[tuple[str, s
 
 
 def _done(folder: str, checkpoint_seconds: float, task: Task) -> list[tuple[str, str | None]]:
-    first = prepare(task.configs[0], task.dataset or _named(task.configs[0]), task.space)
-    if len(task.configs) == 1:
-        place = Path(folder) / first.config.run_name()
+    dataset = (
+        handed.taken(task.dataset) if isinstance(task.dataset, Path) else task.dataset or named_dataset(task.configs[0])
+    )
+    jobs = alike(prepare(task.configs[0], dataset, task.space), task.configs)
+    if len(jobs) == 1:
+        name = jobs[0].config.run_name()
+        place = Path(folder) / name
         try:
-            train_job(first, folder, checkpoint_seconds=checkpoint_seconds, report=_progress(place))
+            train_job(jobs[0], folder, checkpoint_seconds=checkpoint_seconds, report=_progress(place))
         finally:
             (place / PROGRESS).unlink(missing_ok=True)  # also of a run that failed
-        return [(first.config.run_name(), None)]
-    filled = first.config.model_dump(
-        include={
-            "data_key",
-            "data_options",
-            "space_key",
-            "option_keys",
-            "code_key",
-            "limit",
-            "model",
-            "augment",
-            "label_noise",
-        }
-    )
-    jobs = [first._replace(config=config.model_copy(update=filled)) for config in task.configs]
+        return [(name, None)]
     outcomes = zip(jobs, train_together(jobs, folder), strict=True)
     return [
         (run.config.run_name(), None) if isinstance(run, Run) else (job.config.run_name(), _reason(run))
@@ -216,16 +245,3 @@ def _progress(folder: Path) -> Report:
 
 def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
-
-
-def _named(config: Config) -> Dataset:
-    place = Path(config.data)
-    # a file that has changed since is read again
-    changed = place.stat().st_mtime_ns if place.is_file() else 0
-    return _loaded(config.data, json.dumps(config.data_options, sort_keys=True), changed)
-
-
-@lru_cache(maxsize=2)
-def _loaded(name: str, options: str, changed: int) -> Dataset:
-    """Return a dataset; a worker reads it once for all its runs."""
-    return data.load(name, **json.loads(options))

@@ -1,0 +1,81 @@
+"""Datasets on their way to workers: the same content there, nothing left here."""
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from labelspace import InputError, data
+from labelspace.data import handed
+
+X = np.random.default_rng(0).normal(size=(40, 3))
+TABLE: dict[str, Any] = {
+    "text": [f"{'good' if row % 2 else 'bad'} fílm number {row}" for row in range(40)],
+    "who": [f"p{row // 2}" for row in range(40)],
+    "label": [row % 2 for row in range(40)],
+}
+DATASETS = {
+    "digits": lambda: data.load("digits"),
+    "features, all trained on": lambda: data.load((X, np.arange(40) % 2), validation="none"),
+    "texts with groups": lambda: data.load(TABLE, group_by="who", text="text"),
+}
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_what_arrives_is_what_was_sent(tmp_path: Path, name: str) -> None:
+    sent = DATASETS[name]()
+    with handed.on_disk(sent, tmp_path) as place:
+        assert place is not None
+        found = handed.read(place)
+        for part, own in sent.parts.items():
+            other = found.parts[part]
+            torch.testing.assert_close(other.x, own.x, rtol=0, atol=0)
+            torch.testing.assert_close(other.y, own.y, rtol=0, atol=0)
+            torch.testing.assert_close(other.groups, own.groups, rtol=0, atol=0)
+            assert other.text == own.text
+            np.testing.assert_array_equal(other.digests, own.digests)
+        assert (found.names, found.kind, found.key, found.vocabulary) == (
+            sent.names,
+            sent.kind,
+            sent.key,
+            sent.vocabulary,
+        )
+        assert found.source == sent.source
+        torch.testing.assert_close(found.normalise(found.test.x), sent.normalise(sent.test.x), rtol=0, atol=0)
+        found.train.x[0] = 1  # a worker's own copy: the next one reads what was written
+        torch.testing.assert_close(handed.read(place).train.x, sent.train.x, rtol=0, atol=0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_killed_process_is_tidied_up_after_and_a_living_one_is_not(tmp_path: Path) -> None:
+    left = tmp_path / f".{handed.NAME}.0123.part"
+    (tmp_path / "run").mkdir()
+    for alive in (True, False):
+        left.mkdir(exist_ok=True)
+        (left / "train-x.npy").write_bytes(b"")
+        held = os.open(tmp_path, os.O_RDONLY)
+        if alive:
+            fcntl.flock(held, fcntl.LOCK_SH)
+        with handed.on_disk(None, tmp_path):
+            assert left.exists() == alive
+        os.close(held)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "save", full)
+    with (
+        pytest.raises(
+            InputError, match=r"`out` of sweep must be a folder that can be written to\. Got .*No space left"
+        ),
+        handed.on_disk(DATASETS["digits"](), tmp_path),
+    ):
+        pass
+    assert list(tmp_path.iterdir()) == []
