@@ -66,14 +66,16 @@ class Present:
 
     def _first(self, config: Config) -> Job:
         """Return the first job of a task; data that several tasks share are prepared once."""
-        shared = ("data", "data_options", "limit", "backbone")
-        key = "" if self.job is not None else json.dumps([getattr(config, name) for name in shared], sort_keys=True)
-        if key not in self.read:
-            dataset = named_dataset(config) if self.dataset is None else self.dataset
-            self.read[key] = trained_on(config, dataset) if self.job is None else (self.job.config, self.job.dataset)
-        known, dataset = self.read[key]
+        known, dataset = self._data(config) if self.job is None else (self.job.config, self.job.dataset)
         filled = {name: getattr(known, name) for name in ("data_key", "data_options", "limit")}
         return completed(config.model_copy(update=filled), dataset, self.space)
+
+    def _data(self, config: Config) -> tuple[Config, Dataset]:
+        said = [getattr(config, name) for name in ("data", "data_options", "limit", "backbone")]
+        key = json.dumps(said, sort_keys=True)
+        if key not in self.read:
+            self.read[key] = trained_on(config, named_dataset(config) if self.dataset is None else self.dataset)
+        return self.read[key]
 
 
 def alike(first: Job, configs: Sequence[Config]) -> list[Job]:
