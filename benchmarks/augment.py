@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from labelspace.engine.augment import Augment
-from labelspace.engine.randaugment import COLOURS, OPERATIONS, recolour
+from labelspace.augment.named import Augment
+from labelspace.augment.randaugment import COLOURS, OPERATIONS, recolour
 
 
 def crop_one(image: Tensor) -> Tensor:

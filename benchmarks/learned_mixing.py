@@ -16,10 +16,10 @@ from torch.nn.functional import cross_entropy
 
 from labelspace import LabelSpace, data, ordinal, permuted
 from labelspace.data.dataset import Dataset
-from labelspace.engine.build import prepare
-from labelspace.engine.config import make_config
-from labelspace.engine.run import Run, as_dataset
-from labelspace.engine.vectorised import train_together
+from labelspace.sweeps.vectorised.members import train_together
+from labelspace.training.build import prepare
+from labelspace.training.config import make_config
+from labelspace.training.run import Run, as_dataset
 
 FORMS = {
     "cross-entropy alone": {"objective": "cross-entropy", "pull": 0.0},

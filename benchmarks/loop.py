@@ -14,9 +14,9 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from labelspace import data, models
 from labelspace.data.dataset import Dataset
-from labelspace.engine.build import prepare
-from labelspace.engine.config import Config
-from labelspace.engine.loop import Loop
+from labelspace.training.build import prepare
+from labelspace.training.config import Config
+from labelspace.training.loop import Loop
 
 
 def bare(model: nn.Module, x: Tensor, y: Tensor, config: Config) -> float:

@@ -14,10 +14,10 @@ from typing import Any
 import torch
 
 from labelspace import data
-from labelspace.engine.build import Job, prepare
-from labelspace.engine.config import make_config
-from labelspace.engine.run import Run, train_job
-from labelspace.engine.vectorised import train_together
+from labelspace.sweeps.vectorised.members import train_together
+from labelspace.training.build import Job, prepare
+from labelspace.training.config import make_config
+from labelspace.training.run import Run, train_job
 
 MODELS = {"mlp-16-2": "64-16-2-10", "mlp-128": "64-128-10", "mlp-500": "64-500-10"}
 

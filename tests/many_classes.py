@@ -13,8 +13,8 @@ from labelspace import Decision, LabelEmbedding, LabelSpace, LearnableSmoothing,
 from labelspace.cli.main import app
 from labelspace.data.dataset import Dataset, Split
 from labelspace.data.normalise import statistics
-from labelspace.engine.take_home import take_home
 from labelspace.report.runs import write_runs_html
+from labelspace.serving.take_home import take_home
 
 BYTES = 3 * 2**30  # a matrix of 50,000 classes takes 10 GB, in float64 20 GB
 KEEPS_A_MATRIX = ("semantic", "mixed", "static", "ols", "lwal", "lwr", "infogain")  # methods whose own state is large

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import labelspace
-from labelspace import analysis, decide, metrics
+from labelspace import analysis, decisions, metrics
 
 SOURCE = Path(labelspace.__file__).parent
 PROJECT = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text())
@@ -90,7 +90,7 @@ def test_the_library_works_with_the_five_alone(python: Path) -> None:
 
 def functions() -> set[str]:
     """Return the names of the functions that the library offers."""
-    parts = [part for room in (labelspace, metrics, analysis, decide) for part in vars(room).values()]
+    parts = [part for room in (labelspace, metrics, analysis, decisions) for part in vars(room).values()]
     public = {part.__name__ for part in parts if inspect.isfunction(part) and part.__module__.startswith("labelspace.")}
     return {name for name in public if not name.startswith("_")}
 

@@ -5,8 +5,8 @@ import pytest
 from hostile import pages
 from labelspace import Decision, train
 from labelspace._markdown import plain
-from labelspace.engine.card import card
 from labelspace.report.table import markdown_table
+from labelspace.serving.card import card
 
 markdown_it = pytest.importorskip("markdown_it")
 NAMES = [

@@ -40,19 +40,19 @@ from labelspace.sources.wordnet import wordnet
 from labelspace.space import LabelSpace
 
 if TYPE_CHECKING:
-    from labelspace import analysis, data, decide, metrics, models
+    from labelspace import analysis, data, decisions, metrics, models
     from labelspace.comparison import Comparison, compare, compare_scores
-    from labelspace.decision import Decision
-    from labelspace.engine.run import Run, train
+    from labelspace.decisions.decision import Decision
     from labelspace.models.registry import register_model
+    from labelspace.training.run import Run, train
 
 __version__ = "0.1.0"
 
 # what needs more than torch is imported when it is asked for: a criterion in somebody's loop must cost nothing else
-_LATER = {"train": "labelspace.engine.run", "Run": "labelspace.engine.run"}
+_LATER = {"train": "labelspace.training.run", "Run": "labelspace.training.run"}
 _LATER |= dict.fromkeys(("Comparison", "compare", "compare_scores"), "labelspace.comparison")
-_LATER |= {"Decision": "labelspace.decision", "register_model": "labelspace.models.registry"}
-_LATER |= dict.fromkeys(("analysis", "data", "decide", "metrics", "models"), "")
+_LATER |= {"Decision": "labelspace.decisions.decision", "register_model": "labelspace.models.registry"}
+_LATER |= dict.fromkeys(("analysis", "data", "decisions", "metrics", "models"), "")
 
 __all__ = [
     "AdaptiveLabels",
@@ -87,7 +87,7 @@ __all__ = [
     "cost",
     "criterion_class",
     "data",
-    "decide",
+    "decisions",
     "groups",
     "infogain_loss",
     "lda",

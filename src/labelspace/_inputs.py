@@ -109,7 +109,7 @@ def probabilities(
     owner: str,
     argument: str,
     value: Any,
-    remedy: str = "Turn scores into probabilities with torch.softmax(scores, dim=1) or decide.Temperature.",
+    remedy: str = "Turn scores into probabilities with torch.softmax(scores, dim=1) or decisions.Temperature.",
 ) -> Tensor:
     """Return ``(N, K)`` float64 probabilities, after checking that rows are such."""
     given = tensor(owner, argument, value)

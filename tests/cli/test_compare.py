@@ -18,7 +18,7 @@ from typer.testing import CliRunner, Result
 from comparison.small import write_table
 from labelspace.cli.main import app
 from labelspace.comparison import geometry
-from labelspace.engine import executors
+from labelspace.sweeps import executors
 
 SIZES = ["small", "medium", "large"]
 SHORT = ["--methods", "uniform", "--model", "linear", "--epochs", "2", "--seeds", "2"]

@@ -10,7 +10,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from labelspace.cli.export import export
-from labelspace.engine.run import Run, train
+from labelspace.training.run import Run, train
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 app.command()(export)

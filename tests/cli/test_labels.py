@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from labelspace import LabelSpace, cost, ordinal, wordnet
 from labelspace.cli.labels import app
 from labelspace.compressed import LowRank, TopRows
-from labelspace.sources.prices import prices
-from labelspace.sources.taxonomy import taxonomy
+from labelspace.spec.prices import prices
+from labelspace.spec.taxonomy import taxonomy
 
 TREE = "pets > cat\npets > dog\nroad > bus\n"
 

@@ -19,9 +19,9 @@ from typer.testing import CliRunner
 
 from labelspace import data
 from labelspace.cli.predict import predict
-from labelspace.decision import Decision
-from labelspace.engine.run import Run, train
-from labelspace.engine.take_home import take_home
+from labelspace.decisions.decision import Decision
+from labelspace.serving.take_home import take_home
+from labelspace.training.run import Run, train
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 app.command()(predict)

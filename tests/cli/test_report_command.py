@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from comparison.small import TINY, write_table
 from labelspace.cli.main import app
 from labelspace.comparison import Comparison, compare, geometry
-from labelspace.engine.executors import InProcess
+from labelspace.sweeps.executors import InProcess
 
 
 def first_two(features: Tensor) -> Tensor:

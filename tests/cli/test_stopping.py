@@ -23,8 +23,8 @@ LONG = ["--model", "mlp-512-4", "--epochs", "5000"]
 COMPARE = ["compare", "digits", "--methods", "ols", *LONG, "--seeds", "2", "--workers", "2"]
 SWEEP = """
 import os, sys
-from labelspace.engine.executors import Processes
-from labelspace.engine.sweep import grid, sweep
+from labelspace.sweeps.executors import Processes
+from labelspace.sweeps.grid import grid, sweep
 base = {"data": "digits", "model": "mlp-512-4", "epochs": 5000}
 try:
     sweep(grid(base, method=["ols"], seed=range(4)), sys.argv[-1], executor=Processes(2))

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from comparison.small import SMALL
 from labelspace.comparison import Comparison, compare, geometry
-from labelspace.engine.executors import InProcess
+from labelspace.sweeps.executors import InProcess
 
 
 def first_two(features: Tensor) -> Tensor:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from labelspace.comparison.budget import LONGEST, OVERHEAD, SHORTEST, affordable, epoch_seconds, seconds, wanted_epochs
 from labelspace.comparison.entries import fewer
-from labelspace.engine.build import prepare
-from labelspace.engine.config import make_config
+from labelspace.training.build import prepare
+from labelspace.training.config import make_config
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from safetensors.torch import load_file
 from comparison.small import SMALL, TINY, write_table
 from labelspace.comparison import Comparison, compare, training
 from labelspace.comparison.outcome import Scores
-from labelspace.decision import Decision
-from labelspace.engine.executors import InProcess, WorkerDied
-from labelspace.engine.run import Run
+from labelspace.decisions.decision import Decision
 from labelspace.records import FILES
 from labelspace.space import LabelSpace
+from labelspace.sweeps.executors import InProcess, WorkerDied
+from labelspace.training.run import Run
 
 CONTENT = [
     "format",

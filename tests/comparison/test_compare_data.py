@@ -13,9 +13,9 @@ import torch
 import labelspace
 from comparison.small import SMALL, TINY, write_table
 from labelspace.comparison import Comparison, compare
-from labelspace.decision import Decision
-from labelspace.engine.executors import InProcess
+from labelspace.decisions.decision import Decision
 from labelspace.metrics import paired_interval
+from labelspace.sweeps.executors import InProcess
 from memory_forms import Frame
 
 SIZES = ["small", "medium", "large"]

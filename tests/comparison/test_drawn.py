@@ -8,11 +8,11 @@ from safetensors.numpy import load_file
 from scipy.optimize import minimize_scalar
 
 from labelspace.comparison import Comparison, compare
-from labelspace.engine.executors import InProcess
 from labelspace.report.confusions import drawn_trial
 from labelspace.report.measures import measured
 from labelspace.report.reading import Material, read_comparison
 from labelspace.space import LabelSpace
+from labelspace.sweeps.executors import InProcess
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 PROBABILITIES = ["as is", "inverted"]

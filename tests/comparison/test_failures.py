@@ -8,7 +8,7 @@ import pytest
 
 from comparison.small import TINY, write_table
 from labelspace.comparison import Comparison, compare
-from labelspace.engine.executors import InProcess, Work, WorkerDied
+from labelspace.sweeps.executors import InProcess, Work, WorkerDied
 
 NAMES = ["small", "medium", "large"]
 

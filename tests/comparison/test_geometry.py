@@ -8,7 +8,7 @@ from torch.testing import assert_close
 
 from labelspace import analysis, data, ordinal, train
 from labelspace.comparison import geometry
-from labelspace.engine.run import Run
+from labelspace.training.run import Run
 
 
 def trained(method: str, epochs: int = 1, **options: object) -> Run:

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 from comparison.small import SMALL
 from labelspace import LabelSpace, Run, compare, data
-from labelspace.engine.executors import InProcess
+from labelspace.sweeps.executors import InProcess
 
 
 def test_groups_and_prices_of_all_classes_serve_some(tmp_path: Path) -> None:

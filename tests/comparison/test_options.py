@@ -11,12 +11,12 @@ from comparison.small import TINY, write_table
 from labelspace import data
 from labelspace.comparison import Comparison, compare
 from labelspace.comparison.entries import Named, check_methods, make_entries
-from labelspace.engine.build import Job, training_labels
-from labelspace.engine.executors import InProcess
-from labelspace.engine.run import Run
 from labelspace.sources.lda import lda
 from labelspace.sources.ordinal import ordinal
 from labelspace.space import LabelSpace
+from labelspace.sweeps.executors import InProcess
+from labelspace.training.build import Job, training_labels
+from labelspace.training.run import Run
 
 NAMES = ["1", "2", "3", "4"]
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelspace.comparison.plan import TRAINING, Plan, make_plan
-from labelspace.engine.config import FILLED_IN, Config, make_config
+from labelspace.training.config import FILLED_IN, Config, make_config
 
 LEAST: dict[str, Any] = {"data": "digits", "methods": ["onehot", "uniform"], "model": "linear", "epochs": 3}
 

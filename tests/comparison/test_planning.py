@@ -11,8 +11,8 @@ from labelspace import ordinal
 from labelspace.comparison import planning
 from labelspace.comparison.plan import Plan
 from labelspace.comparison.run import compare
-from labelspace.engine.executors import InProcess
 from labelspace.report import write_html
+from labelspace.sweeps.executors import InProcess
 
 ASKED: dict[str, Any] = {**TINY, "seeds": 1, "epochs": 1, "executor": InProcess()}
 

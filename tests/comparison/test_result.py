@@ -16,7 +16,7 @@ from PIL import Image
 
 from comparison.small import TINY, write_table
 from labelspace.comparison import Comparison, Verdict, compare, compare_scores
-from labelspace.engine.executors import InProcess
+from labelspace.sweeps.executors import InProcess
 
 
 def test_load_reads_what_was_found(finished: Comparison) -> None:

@@ -7,7 +7,9 @@ import tracemalloc
 import pytest
 
 from labelspace import data
-from labelspace.data import cifar, files, table_stream
+from labelspace.data import files
+from labelspace.data.readers import cifar
+from labelspace.data.streams import tables as table_stream
 
 MEGABYTE = 1 << 20
 
@@ -74,7 +76,7 @@ def test_an_idx_file_holds_what_its_head_says(tmp_path):
 
 
 def test_a_cut_idx_head_is_named(tmp_path):
-    from labelspace.data import idx
+    from labelspace.data.readers import idx
 
     (tmp_path / "a").write_bytes(struct.pack(">BBBBI", 0, 0, 8, 3, 10))
     with pytest.raises(ValueError, match="8 bytes where the sizes alone take 16"):
@@ -106,7 +108,7 @@ def test_rows_to_predict_have_the_same_bound_and_the_same_words(tmp_path, small_
 
 
 def test_a_line_without_an_end_is_refused_in_rows_to_predict(tmp_path, monkeypatch):
-    monkeypatch.setattr("labelspace.data.table_stream.LONGEST_CELL", 1000)
+    monkeypatch.setattr("labelspace.data.streams.tables.LONGEST_CELL", 1000)
     (tmp_path / "t.csv").write_text("a,label\n" + "x" * 5000 + ",1\n")
     with pytest.raises(ValueError, match="a line of more than 1,000 characters"):
         list(table_stream.pieces(tmp_path / "t.csv", 10))

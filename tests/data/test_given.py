@@ -13,7 +13,7 @@ from torch.utils.data import IterableDataset, TensorDataset, random_split
 
 from labelspace import InputError, data
 from labelspace.data.given import OF_DATA, as_dataset
-from labelspace.engine.config import Config
+from labelspace.training.config import Config
 from memory_forms import ClassLabel, Frame, Hugging, Image, Items
 
 DRAWS = np.random.default_rng(0)

@@ -11,7 +11,9 @@ import pytest
 import torch
 
 from labelspace import _limits, compare_scores, data
-from labelspace.data import npy, picture_stream, table_files, table_stream
+from labelspace.data import npy, table_files
+from labelspace.data.streams import pictures as picture_stream
+from labelspace.data.streams import tables as table_stream
 
 MEGABYTE = 1 << 20
 X = np.random.default_rng(0).normal(size=(40, 3))

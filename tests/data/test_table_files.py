@@ -7,7 +7,8 @@ import time
 import pytest
 
 from labelspace import data
-from labelspace.data import table_files, table_stream
+from labelspace.data import table_files
+from labelspace.data.streams import tables as table_stream
 
 
 def message_of(path, **options):

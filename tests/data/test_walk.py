@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from labelspace import data
-from labelspace.data.image_folder import _listed
+from labelspace.data.readers.image_folder import _listed
 
 
 def save(folder, count, seed=0):

@@ -21,15 +21,16 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from contract.harness import METHODS
 from labelspace import _devices, models
+from labelspace.augment import draws
+from labelspace.augment.named import ENTRIES, Augment
 from labelspace.criteria import Criterion, criterion_class
 from labelspace.criteria.onehot import OneHot
 from labelspace.data.dataset import Split
 from labelspace.data.loading import load
-from labelspace.engine import draws, evaluate
-from labelspace.engine.augment import ENTRIES, Augment
-from labelspace.engine.config import Config
-from labelspace.engine.feed import Feed
 from labelspace.learner import Learner
+from labelspace.training import evaluate
+from labelspace.training.config import Config
+from labelspace.training.feed import Feed
 
 CUDA = torch.device("cuda", 0)
 GUARDS, NOBODYS, CUDAS, KINDS = "_ZN3c104impl26device_guard_impl_registryE", 14, 1, 21

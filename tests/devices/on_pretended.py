@@ -21,10 +21,10 @@ from torch.testing import assert_close
 
 from contract.harness import METHODS, Inputs, variants
 from devices.pretended import NAME, Pretence, pretence, tell_torch, without_waiting
+from labelspace.augment.named import ENTRIES, Augment
 from labelspace.criteria import criterion_class
-from labelspace.engine import loop
-from labelspace.engine.augment import ENTRIES, Augment
-from labelspace.engine.run import Run, train
+from labelspace.training import loop
+from labelspace.training.run import Run, train
 
 EXACT: dict[str, Any] = {"rtol": 0.0, "atol": 0.0, "equal_nan": True}
 NEAR: dict[str, Any] = {

@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from labelspace import _devices
-from labelspace.engine import config
+from labelspace.training import config
 
 NAME = "pretended"
 aten = torch.ops.aten

@@ -14,7 +14,7 @@ import torch
 
 from contract.harness import METHODS, variants
 from labelspace import models
-from labelspace.engine.augment import ENTRIES
+from labelspace.augment.named import ENTRIES
 
 NOTES = ("", " without float64")
 CRITERIA = [f"criterion {method} {variant}" for method in METHODS for variant in variants(method)]

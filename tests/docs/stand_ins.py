@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from labelspace.data.cifar import NAMES_10
+from labelspace.data.readers.cifar import NAMES_10
 
 TRAIN, TEST = 300, 60
 WNIDS = ("n01443537", "n01629819", "n02124075", "n02814533", "n03100240", "n04146614")

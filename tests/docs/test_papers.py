@@ -185,7 +185,7 @@ def test_snippet_runs(snippet: Snippet, real: bool, folders: dict[str, Path], mo
     monkeypatch.chdir(folders[f"{snippet.section} {'real' if real else 'stand-in'}"])
     monkeypatch.setenv("LABELSPACE_DATA", str(REAL if real else folders["data"]))
     monkeypatch.setenv("LABELSPACE_CACHE", str(folders["cache"]))
-    for place in ("labelspace.engine.executors", "labelspace.engine.sweep", "labelspace.comparison.run"):
+    for place in ("labelspace.sweeps.executors", "labelspace.sweeps.grid", "labelspace.comparison.run"):
         monkeypatch.setattr(f"{place}.Processes", InThisProcess)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # so few samples are rightly warned of

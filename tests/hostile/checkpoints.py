@@ -17,7 +17,7 @@ from torch import Tensor
 from hostile.mutations import Chance, mutated_bytes, odd
 from hostile.outcomes import Case, Payload, chance
 from labelspace import Run, train
-from labelspace.engine import checkpoint
+from labelspace.training import checkpoint
 
 EPOCHS = 3
 FILES = (checkpoint.CURRENT, checkpoint.PREVIOUS)

@@ -31,7 +31,7 @@ from hostile.outcomes import Case, chance
 from labelspace import InputError, compare, groups, train
 from labelspace.cli import health
 from labelspace.cli.main import app
-from labelspace.engine import executors
+from labelspace.sweeps import executors
 
 # what would rightly take for ever: these are small, or wrong
 TAME = {

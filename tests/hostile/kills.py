@@ -22,11 +22,11 @@ from typing import Any
 from comparison.small import write_table
 from labelspace import _files
 from labelspace.comparison.run import compare
-from labelspace.decision import Decision
-from labelspace.engine.executors import InProcess
-from labelspace.engine.predictions import ready
-from labelspace.engine.run import Run, train
-from labelspace.engine.take_home import take_home
+from labelspace.decisions.decision import Decision
+from labelspace.serving.predictions import ready
+from labelspace.serving.take_home import take_home
+from labelspace.sweeps.executors import InProcess
+from labelspace.training.run import Run, train
 
 CALLS = [(os, name) for name in ("replace", "rename", "fsync", "unlink", "rmdir", "link")] + [(_files, "_exchanged")]
 NAMES = ["small", "medium", "large"]

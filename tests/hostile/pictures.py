@@ -18,8 +18,8 @@ from PIL import Image
 from hostile.mutations import Chance, mutated_bytes
 from hostile.outcomes import Case, chance
 from labelspace import data
-from labelspace.data import picture_stream
 from labelspace.data.dataset import Dataset
+from labelspace.data.streams import pictures as picture_stream
 
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "PPM")
 NAMES = ("a.png", "b.PNG", ".hidden.png", "ü.png", "new\nline.png", b"\xff.png", "a.txt", "c.jpeg", "x" * 200 + ".png")

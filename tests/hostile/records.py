@@ -19,9 +19,9 @@ from labelspace import Run, compare, train
 from labelspace.comparison import Comparison
 from labelspace.comparison.plan import Plan
 from labelspace.comparison.plan import _toml as toml_of
-from labelspace.engine.executors import InProcess
-from labelspace.engine.predictions import Tally, predictions, ready
 from labelspace.report import write_html, write_runs_html
+from labelspace.serving.predictions import Tally, predictions, ready
+from labelspace.sweeps.executors import InProcess
 from signing import digest, signed
 
 ROWS = 3

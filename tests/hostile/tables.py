@@ -17,9 +17,10 @@ import torch
 from hostile.mutations import Chance, mutated_bytes, odd
 from hostile.outcomes import Case, Payload, chance
 from labelspace import data
-from labelspace.data import table_stream, unlabelled
 from labelspace.data.columns import Encoding
 from labelspace.data.dataset import Dataset
+from labelspace.data.streams import rows as unlabelled
+from labelspace.data.streams import tables as table_stream
 
 KINDS = ("cells", "bytes", "packed", "parquet cells", "parquet", "npz", "arrays", "predict", "predict bytes")
 CELLS: tuple[Any, ...] = (

@@ -12,8 +12,8 @@ import torch
 from hostile.mutations import Chance, mutated_bytes, mutated_plain
 from hostile.outcomes import Case, chance
 from labelspace import LabelSpace, tree, wordnet
-from labelspace.sources.named import named, words
-from labelspace.sources.prices import cost_words, prices
+from labelspace.spec.named import named, words
+from labelspace.spec.prices import cost_words, prices
 
 LINES = "animal > pet > cat\nanimal > pet > dog\nvehicle > car\nvehicle > bus\n"
 PAIRS = "child,parent\ncat,pet\ndog,pet\npet,animal\nanimal,\ncar,vehicle\nbus,vehicle\nvehicle,\n"

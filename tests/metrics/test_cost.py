@@ -9,7 +9,7 @@ from sklearn.metrics import mean_squared_error
 from torch.testing import assert_close
 
 from labelspace import cost, ordinal, tree, uniform, wordnet
-from labelspace.decide import abstain
+from labelspace.decisions import abstain
 from labelspace.metrics import accuracy, costliest_confusions, expected_cost, severity, top_cost, value_mse
 
 # By hand: y = 0 0 1 2, predicted 0 1 2 0, prices C = [[0, 1, 2], [1, 0, 3], [6, 1, 0]]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from labelspace import analysis, decide, metrics, ordinal, tree
+from labelspace import analysis, decisions, metrics, ordinal, tree
 
 SCORES = torch.tensor(np.random.default_rng(0).normal(size=(6, 3)))
 P = torch.softmax(SCORES, dim=1)
@@ -22,7 +22,7 @@ LABELLED = {"features": FEATURES, "y": Y}
 DECIDED = {"probabilities": P, "cost": COST}
 
 # numbers by argument, then the other arguments
-FIT, APPLY = decide.Temperature().fit, decide.Temperature().apply
+FIT, APPLY = decisions.Temperature().fit, decisions.Temperature().apply
 CALLS = {
     metrics.accuracy: ({"scores_or_predictions": SCORES, "y": Y}, {}),
     metrics.balanced_accuracy: (GUESSED, {}),
@@ -67,10 +67,10 @@ CALLS = {
     analysis.row_entropy: ({"matrix": P}, {}),
     analysis.class_means: ({"outputs": LABELLED["features"], "y": LABELLED["y"]}, {}),
     analysis.spectral_vectors: ({"similarity": DISTANCES}, {}),
-    decide.expected_cost_of: (DECIDED, {}),
-    decide.min_cost: (DECIDED, {}),
-    decide.abstain: (DECIDED, {"abstain_cost": 0.3}),
-    decide.invert_smoothing: ({"probabilities": P, "targets": ordinal(3).targets(0.2)}, {}),
+    decisions.expected_cost_of: (DECIDED, {}),
+    decisions.min_cost: (DECIDED, {}),
+    decisions.abstain: (DECIDED, {"abstain_cost": 0.3}),
+    decisions.invert_smoothing: ({"probabilities": P, "targets": ordinal(3).targets(0.2)}, {}),
     FIT: ({"scores": SCORES, "y": Y}, {}),
     APPLY: ({"scores": SCORES}, {}),
 }

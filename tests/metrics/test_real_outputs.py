@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from labelspace import SemanticSmoothing, data, ordinal
-from labelspace.decide import Temperature, expected_cost_of, invert_smoothing, min_cost
+from labelspace.decisions import Temperature, expected_cost_of, invert_smoothing, min_cost
 from labelspace.metrics import accuracy, calibration_error, class_calibration_error, expected_cost, nll
 from realdata import data_folder
 

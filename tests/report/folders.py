@@ -9,7 +9,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 import labelspace
-from labelspace import decide, metrics
+from labelspace import decisions, metrics
 from labelspace.records import RunFolder
 from labelspace.space import LabelSpace
 
@@ -101,9 +101,9 @@ def numbers(runs: list[RunFolder], rule: str, cost: Tensor) -> dict[str, float]:
     costs, right = [], []
     for run in runs:
         found = run.scores()
-        probabilities = decide.Temperature(1.0)(found["test_scores"])
-        decisions = decide.min_cost(probabilities, cost) if rule == "min_cost" else probabilities.argmax(dim=1)
-        costs.append(metrics.expected_cost(decisions, found["test_y"], cost))
+        probabilities = decisions.Temperature(1.0)(found["test_scores"])
+        decided = decisions.min_cost(probabilities, cost) if rule == "min_cost" else probabilities.argmax(dim=1)
+        costs.append(metrics.expected_cost(decided, found["test_y"], cost))
         right.append(metrics.accuracy(decisions, found["test_y"]))
     return {
         "cost": sum(costs) / len(costs),

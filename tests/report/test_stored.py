@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from labelspace.comparison import Comparison
-from labelspace.engine.run import Run
 from labelspace.records import RunFolder
 from labelspace.report import write_html, write_runs_html
+from labelspace.training.run import Run
 from report.folders import SPREADS, spaces, write_comparison, write_run
 from signing import signed_again
 

@@ -156,7 +156,7 @@ def compare(
     temperature and minimum-cost decisions save; NAME=FILE compares models, the first one being the reference.
     """
     from labelspace.comparison import compare as compare_labels
-    from labelspace.engine.executors import Processes
+    from labelspace.sweeps.executors import Processes
 
     given = data or []
     if scores:

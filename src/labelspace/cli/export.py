@@ -23,8 +23,8 @@ def export(
 
     Example: labelspace export runs/digits-1a2b3c4d/best --onnx model.onnx
     """
-    from labelspace.engine.onnx_export import OUTPUTS, export_onnx
-    from labelspace.engine.predictions import ready
+    from labelspace.serving.onnx import OUTPUTS, export_onnx
+    from labelspace.serving.predictions import ready
 
     prepared = ready(run, allow_damaged=allow_damaged)
     with errors.status("writing and checking the graph …"):

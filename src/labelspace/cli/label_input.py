@@ -12,9 +12,9 @@ from labelspace._cells import names_in
 from labelspace.cli.screen import errors, in_one_line
 from labelspace.data import load as load_data
 from labelspace.data.dataset import Dataset
-from labelspace.sources.named import named
-from labelspace.sources.prices import prices
 from labelspace.space import LabelSpace
+from labelspace.spec.named import named
+from labelspace.spec.prices import prices
 
 OWNER = "labels"
 

@@ -23,10 +23,10 @@ from labelspace.cli.label_input import (
 from labelspace.cli.label_templates import cost_template, space_template
 from labelspace.cli.options import DataDir, DataOption, Label, reader_options
 from labelspace.cli.screen import bad_input_exits, console, print_file, print_json
-from labelspace.sources.named import words
-from labelspace.sources.prices import cost_words
-from labelspace.sources.spread import spread_words
 from labelspace.space import LabelSpace
+from labelspace.spec.named import words
+from labelspace.spec.prices import cost_words
+from labelspace.spec.spread import spread_words
 
 MOST_SQUARES = 20
 MOST_CLASSES, FEW = 1000, 10  # up to so many classes all are listed, of more a few

@@ -49,7 +49,7 @@ def predict(
 
     Example: labelspace predict runs/digits-1a2b3c4d/best scans/ -o predictions.csv --abstain-cost 0.5
     """
-    from labelspace.engine import predictions
+    from labelspace.serving import predictions
 
     if spreadsheet and ((as_json and output is None) or str(output).lower().endswith(".parquet")):
         raise InputError(
@@ -91,7 +91,7 @@ def _table(output: Path | None, as_json: bool, rows: list[dict[str, Any]], sprea
 @contextmanager
 def _bar(prepared: Any, new: str) -> Iterator[Any]:
     """Show how far it is."""
-    from labelspace.engine.inputs import Inputs
+    from labelspace.training.inputs import Inputs
 
     with bars() as bar:
         total = Inputs(prepared.run.preprocessing, prepared.run.config.backbone).count(new)

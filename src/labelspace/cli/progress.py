@@ -7,8 +7,8 @@ from typing import Any, Self
 from rich.progress import TaskID
 
 from labelspace.cli.screen import bars, errors
-from labelspace.engine.sweep import PROGRESS
 from labelspace.report.words import options_text
+from labelspace.sweeps.grid import PROGRESS
 
 EVERY = 0.5  # seconds between looks at the runs' folders
 PHASES = {"tuning": "tuning strengths", "seeds": "training seeds"}

@@ -10,8 +10,8 @@ import torch
 from labelspace import _checks
 from labelspace.comparison.plan import TRIALS
 from labelspace.data.dataset import Dataset
-from labelspace.engine.build import Job
-from labelspace.engine.run import train_job
+from labelspace.training.build import Job
+from labelspace.training.run import train_job
 
 STEPS = 2000  # after which a small network has learned what it will, about
 LONGEST, SHORTEST = 60, 3  # epochs

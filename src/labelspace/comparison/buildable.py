@@ -5,8 +5,8 @@ from typing import Any
 
 from labelspace.comparison.entries import Entry
 from labelspace.comparison.plan import Plan
-from labelspace.engine.build import Job, Outline, make_learner, option_spaces
-from labelspace.engine.config import make_config
+from labelspace.training.build import Job, Outline, make_learner, option_spaces
+from labelspace.training.config import make_config
 
 
 def buildable(entries: Sequence[Entry], plan: Plan, job: Job) -> tuple[list[Entry], list[str]]:

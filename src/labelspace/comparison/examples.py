@@ -12,8 +12,8 @@ from labelspace.comparison.plan import Plan
 from labelspace.comparison.planning import IN_MEMORY
 from labelspace.data import digests
 from labelspace.data.dataset import Dataset
-from labelspace.engine.config import Config
-from labelspace.engine.predictions import ready
+from labelspace.serving.predictions import ready
+from labelspace.training.config import Config
 
 SMALLEST = 96  # pixels of the shorter side, so that a digit of 8×8 can be seen
 

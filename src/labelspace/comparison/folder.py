@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from labelspace import _checks, _files
-from labelspace.engine.take_home import WRITTEN as TAKEN_HOME
-from labelspace.engine.take_home import tidy
 from labelspace.records import option_file
 from labelspace.report import stored
+from labelspace.serving.take_home import WRITTEN as TAKEN_HOME
+from labelspace.serving.take_home import tidy
 
 BEST = "best"
 OWN = ("plan.toml", stored.NAME, "report.html", *stored.DRAWN_FROM, "given-*")

@@ -12,12 +12,12 @@ from labelspace import _checks
 from labelspace.comparison.outcome import Judge
 from labelspace.data.dataset import Dataset
 from labelspace.sources.lda import lda
-from labelspace.sources.named import named
-from labelspace.sources.order import numeric_order, order_of
-from labelspace.sources.prices import cost_words, has_prices, implied, prices
-from labelspace.sources.spread import spoken_space
 from labelspace.sources.wordnet import wordnet
 from labelspace.space import LabelSpace
+from labelspace.spec.named import named
+from labelspace.spec.order import numeric_order, order_of
+from labelspace.spec.prices import cost_words, has_prices, implied, prices
+from labelspace.spec.spread import spoken_space
 
 IMBALANCE = 2.0  # the largest class of the test data against the smallest
 STEPPED = ("ordinal", "squared", "steps")  # rules of prices that need an order
@@ -68,8 +68,8 @@ def gather(space: Any, cost: Any, dataset: Dataset, labels: Tensor) -> Knowledge
     """Return what is known: a space that was given, or an order of numbers, or WordNet where it has every name.
 
     Args:
-        space: a LabelSpace, what ``labelspace.sources.named`` takes, or None to build what can be built.
-        cost: what ``labelspace.sources.prices`` takes, or None for what the space implies.
+        space: a LabelSpace, what ``labelspace.spec.named`` takes, or None to build what can be built.
+        cost: what ``labelspace.spec.prices`` takes, or None for what the space implies.
         dataset: its names, and training samples for ``lda``.
         labels: of the training samples, as they are trained on: with their noise, if there is any.
     """

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from labelspace import metrics
-from labelspace.decide import Temperature, expected_cost_of, inverted_logits, min_cost
+from labelspace.decisions import Temperature, expected_cost_of, inverted_logits, min_cost
 from labelspace.space import LabelSpace
 
 

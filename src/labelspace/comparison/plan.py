@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from labelspace import _checks, _files
-from labelspace.engine.config import FILLED_IN, Config, make_config
+from labelspace.training.config import FILLED_IN, Config, make_config
 
 TRIALS = 5
 # of a configuration, what a comparison decides for each run by itself

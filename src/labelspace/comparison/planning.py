@@ -17,9 +17,9 @@ from labelspace.comparison.plan import TRIALS, Plan, make_plan
 from labelspace.comparison.training import Report
 from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
-from labelspace.engine.build import Job, Outline, make_learner, prepare, training_labels
-from labelspace.engine.run import own_threads_and_draws
 from labelspace.space import LabelSpace
+from labelspace.training.build import Job, Outline, make_learner, prepare, training_labels
+from labelspace.training.run import own_threads_and_draws
 
 SMALL = 5000  # training samples: below it, smaller batches
 IN_MEMORY = "given in Python"

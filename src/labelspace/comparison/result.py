@@ -9,10 +9,10 @@ from typing import Any
 from labelspace import _checks
 from labelspace.comparison.examples import costly_pictures
 from labelspace.comparison.verdict import Verdict
-from labelspace.engine.run import Run
 from labelspace.report import stored
 from labelspace.report.html import write_html
 from labelspace.report.table import markdown_table, text_table
+from labelspace.training.run import Run
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,11 @@ from labelspace.comparison.verdict import judge_rows
 from labelspace.comparison.winner import choose, take_best_home
 from labelspace.criteria.registry import method_name
 from labelspace.data.given import OF_DATA, as_dataset, data_options
-from labelspace.engine.executors import Executor, Processes
-from labelspace.engine.run import own_threads_and_draws
 from labelspace.models.registry import model_name
 from labelspace.report import stored
 from labelspace.space import LabelSpace
+from labelspace.sweeps.executors import Executor, Processes
+from labelspace.training.run import own_threads_and_draws
 
 
 def compare(
@@ -61,9 +61,9 @@ def compare(
             digits if left out.
         methods: names, ``Criterion`` classes or factories of criteria, or a dict of them; one-hot is always among them,
             and eight are compared if left out. ``"NAME=METHOD"`` is another form of a method, with options of its own.
-        space: what is known about the classes, as ``labelspace.sources.named`` takes it; without it an order of
+        space: what is known about the classes, as ``labelspace.spec.named`` takes it; without it an order of
             numbers or WordNet, where that is possible.
-        cost: what mistakes cost, as ``labelspace.sources.prices`` takes it; without it what the space implies.
+        cost: what mistakes cost, as ``labelspace.spec.prices`` takes it; without it what the space implies.
         model: a name, a torch module, or a function ``(input_shape, output_dim) -> module``; ``"auto"`` if left out.
         seeds: how many (six if left out; fewer are only indicative), or a list of which; strengths are tuned on the
             first.

@@ -21,9 +21,9 @@ from labelspace.comparison.summary import costliest, extra_columns
 from labelspace.comparison.verdict import judge_decisions, judge_rows
 from labelspace.data.npy import Stored
 from labelspace.metrics.crossed import units_of
-from labelspace.sources.named import named
-from labelspace.sources.prices import implied, prices
 from labelspace.space import LabelSpace
+from labelspace.spec.named import named
+from labelspace.spec.prices import implied, prices
 
 MARGIN, LEVEL = 0.05, 0.95
 # what is read of an NPZ file; other arrays in it stay where they are
@@ -68,9 +68,9 @@ def compare_scores(
             seeds, and ``y`` ``(N,)``; ``names`` ``(K,)`` and ``groups`` ``(N,)`` if known. One file may hold both parts
             as ``validation_scores``, ``validation_y``, ``test_scores`` and ``test_y``; its name then stands alone.
             Scores are logits in all of them, or probabilities in all.
-        cost: what mistakes cost, as ``labelspace.sources.prices`` takes it.
+        cost: what mistakes cost, as ``labelspace.spec.prices`` takes it.
         names: the classes, where files do not name them.
-        space: what is known about the classes, as ``labelspace.sources.named`` takes it: the order or the tree that
+        space: what is known about the classes, as ``labelspace.spec.named`` takes it: the order or the tree that
             prices speak of.
         kind: ``"logits"`` or ``"probabilities"``. Without it, scores whose rows all sum to 1 are probabilities, and
             what only nearly looks like them is refused. Probabilities may miss 1 by 0.05 where it is said.

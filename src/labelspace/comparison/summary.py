@@ -14,7 +14,7 @@ from labelspace.comparison.plan import TRAINING, Plan
 from labelspace.comparison.rows import Row
 from labelspace.comparison.verdict import Verdict
 from labelspace.data.dataset import Dataset
-from labelspace.engine.config import Config, make_config
+from labelspace.training.config import Config, make_config
 
 LISTED = 30
 SAID_ELSEWHERE = ("data", "data_options", "limit", "model", "backbone", "epochs", "label_noise")

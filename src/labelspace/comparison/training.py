@@ -11,11 +11,11 @@ from labelspace.comparison.outcome import Judge, Outcome, Scores
 from labelspace.comparison.plan import Plan
 from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
-from labelspace.engine.build import Job
-from labelspace.engine.config import Config, make_config
-from labelspace.engine.executors import Executor
-from labelspace.engine.run import Run
-from labelspace.engine.sweep import Failure, SweepError, outcomes
+from labelspace.sweeps.executors import Executor
+from labelspace.sweeps.grid import Failure, SweepError, outcomes
+from labelspace.training.build import Job
+from labelspace.training.config import Config, make_config
+from labelspace.training.run import Run
 
 Report = Callable[[str, dict[str, Any]], None]
 

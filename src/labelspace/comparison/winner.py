@@ -7,8 +7,8 @@ from typing import Any
 from labelspace.comparison.outcome import Outcome
 from labelspace.comparison.rows import Row
 from labelspace.comparison.training import Trained
-from labelspace.decision import Decision
-from labelspace.engine.take_home import take_home
+from labelspace.decisions.decision import Decision
+from labelspace.serving.take_home import take_home
 
 
 def choose(trained: Sequence[Trained], rows: Sequence[Row]) -> tuple[int, int]:

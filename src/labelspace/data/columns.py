@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelspace import _checks
-from labelspace.data.arrays import check_finite
+from labelspace.data.readers.arrays import check_finite
 from labelspace.data.table_files import Columns, check_columns, is_missing
 
 OWNER = "data.load"

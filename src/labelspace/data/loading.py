@@ -10,23 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from labelspace import _checks
-from labelspace.data import (
-    arrays,
-    chosen,
-    cifar,
-    digits,
-    folders,
-    idx,
-    image_folder,
-    items,
-    leakage,
-    memory,
-    table,
-    table_files,
-    tiny_imagenet,
-)
+from labelspace.data import chosen, folders, leakage, memory, table_files
 from labelspace.data.dataset import Dataset
 from labelspace.data.found import Found, assemble
+from labelspace.data.readers import arrays, cifar, digits, idx, image_folder, items, table, tiny_imagenet
 from labelspace.data.subset import of_classes
 
 OWNER = "data.load"

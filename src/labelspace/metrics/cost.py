@@ -44,7 +44,7 @@ def expected_cost(
         predictions: class indices, or scores; with ``abstain_cost`` also −1, no decision.
         y: true class indices.
         cost: the prices.
-        abstain_cost: the price of a −1, as ``decide.abstain`` returns it.
+        abstain_cost: the price of a −1, as ``decisions.abstain`` returns it.
         per_sample: return the price of each sample instead of their mean.
 
     Shape:

@@ -1,7 +1,7 @@
 """How good probabilities are: likelihood, squared error, and whether confidence is what it says.
 
 Letters: N samples, K classes, p the probabilities, y the true class indices. Scores become probabilities with
-``torch.softmax`` or, calibrated on held-out data, with ``decide.Temperature``.
+``torch.softmax`` or, calibrated on held-out data, with ``decisions.Temperature``.
 """
 
 from typing import Literal, overload

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from labelspace import decide, metrics
+from labelspace import decisions, metrics
 from labelspace.compressed import fits
-from labelspace.decision import Decision
+from labelspace.decisions.decision import Decision
 from labelspace.report.packing import numbers
 from labelspace.report.reading import Material, Row, StoredRun, mean
 
@@ -49,8 +49,8 @@ def _fitted(run: StoredRun, targets: Tensor | None) -> float:
     scores = run.scores()
     if targets is None or not len(scores.get("validation_y", ())):
         return run.fitted
-    logits = decide.inverted_logits(scores["validation_scores"], targets)
-    return decide.Temperature().fit(logits, scores["validation_y"]).value
+    logits = decisions.inverted_logits(scores["validation_scores"], targets)
+    return decisions.Temperature().fit(logits, scores["validation_y"]).value
 
 
 def measured(material: Material, row: Row) -> Measured | None:

@@ -12,7 +12,7 @@ from safetensors.torch import load as from_bytes
 from torch import Tensor
 
 from labelspace import _checks, _files
-from labelspace.decide import Temperature
+from labelspace.decisions import Temperature
 from labelspace.records import RunFolder
 from labelspace.report import stored
 from labelspace.space import LabelSpace

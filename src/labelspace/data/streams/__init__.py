@@ -1,0 +1,1 @@
+"""Samples without labels, a piece at a time: what a trained model is asked about."""

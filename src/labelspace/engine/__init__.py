@@ -1,3 +1,0 @@
-"""Training: configuration, loop, checkpoints, sweeps."""
-
-from labelspace import _application  # noqa: F401 (raises where the extra is missing)

@@ -1,0 +1,215 @@
+"""The model card: what a trained model is, what it was measured to do, and how to use it, in Markdown."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from labelspace import metrics
+from labelspace._markdown import plain
+from labelspace.criteria.registry import method_summary
+from labelspace.decisions.decision import Decision
+from labelspace.training.run import Run
+
+# so many classes and confusions are listed
+CLASSES = 40
+CONFUSIONS = 5
+# classes with fewer test samples are named: their numbers say little
+FEW = 10
+INPUTS = {
+    "images": "pictures, {shape} (channels × height × width)",
+    "table": "rows of a table: {columns}",
+    "text": "texts, of which the first {length} words are read",
+    "features": "vectors of {shape} numbers",
+}
+NEW = {"images": "PICTURES/", "table": "ROWS.csv", "text": "TEXTS.csv", "features": "ARRAYS.npz"}
+
+
+def card(run: Run, decision: Decision, comparison: Mapping[str, Any] | None = None) -> str:
+    """Return the model card of a run and how it decides.
+
+    Args:
+        run: a finished run.
+        decision: temperature, prices and rule.
+        comparison: the numbers of the comparison that chose it (``comparison.json``), or None.
+
+    Example:
+        >>> from labelspace import train
+        >>> run = train("digits", model="linear", epochs=1, limit=100)
+        >>> text = card(run, Decision("argmax", 1.0, None, run.preprocessing["names"]))
+        >>> text.splitlines()[0]
+        '# A classifier of 10 classes: digits'
+    """
+    name = plain(_data_name(run, comparison))
+    sections = [
+        [f"# A classifier of {len(decision.names)} classes: {name}", "", *_summary(run, comparison)],
+        ["## What it is", "", *_table(("", ""), _facts(run, decision))],
+        ["## Measured on the test part", "", *_measured(run, decision)],
+        ["## Classes", "", *_classes(run, decision)],
+        [] if comparison is None else ["## How it was chosen", "", *_chosen(comparison)],
+        ["## Caveats", "", *(f"- {sentence}" for sentence in _caveats(run, decision, comparison))],
+        ["## How to use it", "", *_use(run)],
+    ]
+    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def _data_name(run: Run, comparison: Mapping[str, Any] | None) -> str:
+    if comparison is not None and comparison.get("data", {}).get("name"):
+        return str(comparison["data"]["name"])
+    return Path(run.config.data).name or "data"
+
+
+def _summary(run: Run, comparison: Mapping[str, Any] | None) -> list[str]:
+    counts = {"train": run.result["train_samples"]}
+    counts |= {part: len(run.scores[f"{part}_y"]) for part in ("validation", "test")}
+    listed = ", ".join(f"{count:,} {part}" for part, count in counts.items() if count)
+    lines = [f"Trained with labelspace {version('labelspace')} on {listed} samples, seed {run.config.seed}."]
+    if comparison is not None and comparison.get("title"):
+        lines += ["", plain(comparison["title"])]
+    return lines
+
+
+def _facts(run: Run, decision: Decision) -> list[tuple[str, str]]:
+    config = run.config
+    method = method_summary(config.method).replace("``", "")
+    options = ", ".join(f"{name} {value}" for name, value in config.method_options.items())
+    space = run.space
+    rows, width = space.shape
+    facts = [
+        ("input", _input(run)),
+        ("model", config.model if config.backbone is None else f"{config.model} on frozen {config.backbone}"),
+        ("labels", f"{config.method}{f' ({options})' if options else ''}: {method}"),
+        ("label space", f"{space.kind}, {rows} × {width}, from {space.source.get('builder', 'a matrix')}"),
+        ("decision", _rule(decision)),
+        ("temperature", f"{decision.temperature:.4g} (probabilities are softmax(scores / temperature))"),
+    ]
+    return [(what, plain(value)) for what, value in facts]
+
+
+def _input(run: Run) -> str:
+    facts = run.preprocessing
+    given = facts.get("input", {})
+    kind = given.get("kind") or facts["kind"]
+    shape = given.get("shape") or facts["input_shape"]
+    names = [column["name"] for column in given.get("encoding") or []]
+    columns = ", ".join(names[:20]) + (" …" if len(names) > 20 else "") or f"{shape[0]} encoded columns"
+    return INPUTS[kind].format(shape=" × ".join(map(str, shape)), columns=columns, length=shape[0])
+
+
+def _rule(decision: Decision) -> str:
+    words = "the likeliest class" if decision.rule == "argmax" else "the class with the least expected cost"
+    if decision.abstain_cost is not None:
+        words += f"; none where leaving it to somebody ({decision.abstain_cost:g}) costs less"
+    return words
+
+
+def _measured(run: Run, decision: Decision) -> list[str]:
+    scores, y = run.scores["test_scores"], run.scores["test_y"]
+    probabilities, chosen = decision.probabilities(scores), decision.decide(scores)
+    guesses = {"likeliest class": scores.argmax(dim=1)}
+    if decision.rule == "min_cost":
+        guesses["least expected cost"] = chosen.classes
+    rows = [
+        (words, f"{metrics.accuracy(found, y):.4f}", *_paid(found, y, decision.cost))
+        for words, found in guesses.items()
+    ]
+    header = ("decision", "accuracy ↑", "cost per sample ↓")
+    lines = _table(header[: len(rows[0])], rows)
+    nll, ece = metrics.nll(probabilities, y), metrics.calibration_error(probabilities, y)
+    lines += ["", f"Probabilities: negative log-likelihood {nll:.4f}, calibration error {ece:.4f}."]
+    if decision.abstain_cost is not None:
+        lines += ["", f"It abstains on {chosen.abstained.double().mean().item():.1%} of the test samples."]
+    worst = _confusions(chosen.classes, y, decision)
+    if worst:
+        cells = [(plain(one.true), plain(one.predicted), f"{one.samples:g}", f"{one.share:.0%}") for one in worst]
+        lines += ["", "The costliest confusions:", "", *_table(("true", "called", "samples", "of the cost"), cells)]
+    return lines
+
+
+def _paid(found: torch.Tensor, y: torch.Tensor, cost: Any) -> tuple[str, ...]:
+    """Return the cost per sample, where there are prices."""
+    return () if cost is None else (f"{metrics.expected_cost(found, y, cost):.4g}",)
+
+
+def _confusions(found: torch.Tensor, y: torch.Tensor, decision: Decision) -> list[metrics.CostlyConfusion]:
+    """Return the costliest confusions; without prices each mistake costs 1."""
+    # of the classes that occur: there may be tens of thousands of others
+    seen, places = torch.unique(torch.cat([found, y]), return_inverse=True)
+    names = [decision.names[place] for place in seen.tolist()]
+    cost = decision.cost
+    prices = cost[seen][:, seen] if isinstance(cost, torch.Tensor) else 1 - torch.eye(len(seen), dtype=torch.float64)
+    return metrics.costliest_confusions(places[: len(found)], places[len(found) :], prices, names, k=CONFUSIONS)
+
+
+def _classes(run: Run, decision: Decision) -> list[str]:
+    y = run.scores["test_y"]
+    classes = decision.decide(run.scores["test_scores"]).classes
+    counts = torch.bincount(y, minlength=len(decision.names))
+    right = torch.bincount(y[classes == y], minlength=len(decision.names))
+    rows = [
+        (plain(name), str(count), f"{found / count:.3f}" if count else "–")
+        for name, count, found in zip(decision.names, counts.tolist(), right.tolist(), strict=True)
+    ]
+    lines = _table(("class", "test samples", "of these found"), rows[:CLASSES])
+    return lines + (
+        [f"\n… and {len(rows) - CLASSES} more; decision.json names them all."] if len(rows) > CLASSES else []
+    )
+
+
+def _chosen(comparison: Mapping[str, Any]) -> list[str]:
+    verdict = comparison.get("verdict") or {}
+    kind = [f"**{plain(verdict['kind']).capitalize()}.**"] if verdict.get("kind") else []
+    lines = [" ".join([*kind, *(plain(sentence) for sentence in verdict.get("sentences", []))])]
+    if comparison.get("command"):
+        lines += ["", *_code([str(comparison["command"])])]
+    return ["On validation data, among the methods of a comparison.", "", *lines]
+
+
+def _caveats(run: Run, decision: Decision, comparison: Mapping[str, Any] | None) -> Iterable[str]:
+    own = "" if comparison is None else ", those of the comparison are means over seeds"
+    yield f"The numbers above are of this one run{own}; they hold for samples like those of the test part."
+    counts = torch.bincount(run.scores["test_y"], minlength=len(decision.names)).tolist()
+    few = [name for name, count in zip(decision.names, counts, strict=True) if count < FEW]
+    if few:
+        shown = ", ".join(plain(name) for name in few[:8]) + (" …" if len(few) > 8 else "")
+        yield f"Fewer than {FEW} test samples of {len(few)} class{'es' if len(few) > 1 else ''} ({shown})."
+    yield "Every sample gets one of the classes above, also one that belongs to none of them."
+    if decision.rule == "min_cost":
+        yield "Decisions are as good as the prices; with others, edit `cost` in decision.json, without training."
+    if decision.temperature == 1:
+        yield "The temperature is 1: probabilities are the model's own."
+    else:
+        yield "The temperature was fitted on validation data; with another mix of classes, fit it again."
+    if run.config.label_noise is not None:
+        yield f"Training labels were made noisy on purpose ({plain(run.config.label_noise)})."
+    for warning in (comparison or {}).get("warnings", []):
+        yield plain(warning)
+
+
+def _use(run: Run) -> list[str]:
+    kind = run.preprocessing.get("input", {}).get("kind") or run.preprocessing["kind"]
+    new = NEW[kind]
+    lines = _code([f"labelspace predict . {new} -o predictions.csv", "labelspace export . --onnx model.onnx"])
+    python = [
+        "from labelspace import Decision, Run",
+        "",
+        'run, decision = Run.load("."), Decision.load("decision.json")',
+        f'classes, probability, abstained = decision.decide(run.scores_of("{new}"))',
+        "names = [decision.names[index] for index in classes.tolist()]",
+    ]
+    return ["In this folder:", "", *lines, "", *_code(python, "python")]
+
+
+def _code(lines: Sequence[str], language: str = "") -> list[str]:
+    # a fence longer than any inside cannot be closed by the content
+    longest = max((len(ticks) for line in lines for ticks in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [f"{fence}{language}", *lines, fence]
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    lines = [header, ["---"] * len(header), *rows]
+    return [f"| {' | '.join(cells)} |" for cells in lines]

@@ -1,0 +1,123 @@
+"""A run to take home: everything it left, how it decides, and a model card, in one folder."""
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from labelspace import _checks, _files
+from labelspace.decisions.decision import Decision
+from labelspace.records import CONFIG, ENVIRONMENT, FILES, RESULT, TIMES, RunFolder, option_file
+from labelspace.serving.card import card
+from labelspace.serving.predictions import FILE, check_names
+from labelspace.training.run import Run, keep
+
+CARD = "README.md"
+# the result first: without it a folder is not taken for a run
+WRITTEN = (RESULT, CONFIG, ENVIRONMENT, *FILES, TIMES, FILE, CARD)
+HALF = re.compile(r"\.(.+)\.[0-9a-f]{32}\.part")  # as ``_files.beside`` names them
+
+
+def take_home(run: Run, decision: Decision, folder: str | Path, comparison: Mapping[str, Any] | None = None) -> Path:
+    """Write a folder that ``Run.load``, ``labelspace predict`` and ``labelspace export`` take, and return its path.
+
+    It holds all files of the run, ``decision.json`` and ``README.md``, the model card. It is made beside its place and
+    takes the place of the one that is there as a whole, so that nobody reads parts of two; what others put into that
+    one goes along.
+
+    Args:
+        run: a finished run.
+        decision: temperature, prices and rule; about the classes of the run.
+        folder: where it goes, for example ``best`` in a comparison's folder.
+        comparison: the numbers of the comparison that chose it, for the card.
+    """
+    check_names(decision, run)
+    place = Path(os.path.realpath(folder))
+    text = card(run, decision, comparison)
+    building = _files.beside(place)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with _files.sharing(place.parent, lambda: tidy(place)):
+            stored = _copied(run, building)
+            decision.save(building / FILE, stored.seal())
+            _files.write_bytes(building / CARD, text.encode())
+            _move(building, place)
+    except OSError as error:
+        remedy = "Choose another folder, or make this one writable."
+        expected = "a folder that can be written"
+        raise _checks.fail("take_home", "folder", expected, f"{place} ({error.strerror or error})", remedy) from error
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    return Path(folder)
+
+
+def tidy(place: Path) -> None:
+    """Remove what killed processes left beside a folder that was being replaced; call it while nobody else is there.
+
+    Args:
+        place: the folder, which need not be there.
+    """
+    for stale in sorted(place.parent.glob(f".{place.name}.*.part")):
+        if not stale.is_dir():
+            stale.unlink(missing_ok=True)
+        elif not place.exists() and all((stale / name).is_file() for name in WRITTEN if name != TIMES):
+            os.rename(stale, place)  # a whole one, on its way in or out
+        else:
+            if place.is_dir():
+                _keep_others(stale, place)
+            shutil.rmtree(stale, ignore_errors=True)
+
+
+def _copied(run: Run, building: Path) -> RunFolder:
+    """Write the run's files, each checked on the way."""
+    copy = RunFolder(building)
+    source = None if run.folder is None else RunFolder(run.folder)
+    if source is None or source.mark() is None:
+        copy.create(run.config.model_dump(mode="json"))
+        keep(run, copy)
+        return copy
+    building.mkdir()
+    times = [TIMES] if (source.path / TIMES).is_file() else []
+    for name in (CONFIG, ENVIRONMENT, *FILES, *map(option_file, run.option_spaces), *times, RESULT):
+        _files.write_bytes(building / name, source.content(name))
+    return copy
+
+
+def _move(building: Path, place: Path) -> None:
+    if not place.exists():
+        os.rename(building, place)
+        return
+    if not place.is_dir():
+        raise NotADirectoryError("a file is there")
+    _keep_others(place, building)
+    _files.exchange(building, place)
+    _keep_others(building, place)  # what came in the meantime
+
+
+def _keep_others(old: Path, new: Path) -> None:
+    """Put what is not ours into the new folder too; the old one keeps it until it goes."""
+    for path in old.iterdir():
+        if _ours(path.name) or os.path.lexists(new / path.name):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.copytree(path, new / path.name, symlinks=True, copy_function=_linked)
+        else:
+            _linked(path, new / path.name)
+
+
+def _ours(name: str) -> bool:
+    """Return whether a file is one of a run that was taken home, also one that a killed process did not finish."""
+    half = HALF.fullmatch(name)
+    name = half[1] if half else name
+    return name in WRITTEN or fnmatchcase(name, option_file("*"))
+
+
+def _linked(source: str | Path, target: str | Path) -> None:
+    """Give a file a second name: nothing is copied where the file system can do that."""
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(source, target, follow_symlinks=False)

@@ -1,0 +1,1 @@
+"""Words and files → spaces and prices: orders, groups, taxonomies and prices as people write them."""

@@ -1,0 +1,226 @@
+"""Where the runs of a sweep are computed: here, in processes, on a Ray cluster, or on Slurm.
+
+An executor takes a function and tasks and yields ``(task number, result)`` as they finish. The function must survive
+the death of a worker: a run resumes from its folder, so doing a task again costs only what was not saved.
+"""
+
+import os
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple, Protocol, final
+
+from labelspace import _checks
+from labelspace.training.interrupts import undisturbed
+
+Task = Any
+Work = Callable[[Task], Any]
+
+
+class WorkerDied(NamedTuple):
+    """What a task yields that could not be done."""
+
+    reason: str
+
+
+class Executor(Protocol):
+    """Anything that can run tasks."""
+
+    def run(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
+        """Yield the number and the result of each task as it finishes."""
+
+
+@final
+class InProcess:
+    """One after the other, in this process."""
+
+    def run(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
+        """Yield results in order."""
+        for number, task in enumerate(tasks):
+            yield number, work(task)
+
+
+@final
+class Processes:
+    """Worker processes of one thread each; a task whose worker died is done again.
+
+    Args:
+        workers: how many; all cores by default.
+        retries: how often a task may lose its worker.
+    """
+
+    def __init__(self, workers: int | None = None, retries: int = 3) -> None:
+        """Keep the numbers."""
+        self.workers = _cores() if workers is None else _checks.whole("Processes", "workers", workers, low=1)
+        self.retries = _checks.whole("Processes", "retries", retries)
+
+    def run(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
+        """Yield results as they come; a task that kills every worker it meets yields a ``WorkerDied``."""
+        waiting, suspects = dict(enumerate(tasks)), {}
+        while waiting:
+            lost: list[int] = []
+            for number, result in self._pool(work, waiting, self.workers, lost):
+                del waiting[number]
+                yield number, result
+            # nobody says which of the tasks under way killed its worker: each of them is tried again alone
+            suspects.update({number: waiting.pop(number) for number in lost})
+        for number, task in suspects.items():
+            yield number, self._alone(work, number, task)
+
+    def _alone(self, work: Work, number: int, task: Task) -> Any:
+        for _ in range(self.retries):
+            lost: list[int] = []
+            for _, result in self._pool(work, {number: task}, 1, lost):
+                return result
+        return WorkerDied(f"its worker died {self.retries + 1} times; it may be out of memory (use fewer workers)")
+
+    def _pool(self, work: Work, waiting: dict[int, Task], workers: int, lost: list[int]) -> Iterator[tuple[int, Any]]:
+        """Yield results until all are done or a worker dies; ``lost`` is then what was under way."""
+        # joblib's own process pool, without Parallel: that runs tasks of a single worker in this very process
+        from joblib.externals.loky import FIRST_COMPLETED, ProcessPoolExecutor, wait
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        queue = iter(list(waiting.items()))
+        running: dict[Any, int] = {}
+        _start_trackers()
+        settings = {"env": {"OMP_NUM_THREADS": "1"}, "initializer": _die_with, "initargs": (os.getpid(),)}
+        pool = ProcessPoolExecutor(max_workers=workers, **settings)
+        done = False
+        try:
+            while not done:
+                # never more tasks under way than workers, so that a death has few suspects
+                with undisturbed():
+                    for number, task in islice(queue, workers - len(running)):
+                        running[pool.submit(_numbered, work, number, task)] = number
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    result = future.result()
+                    del running[future]
+                    yield result
+                done = not running
+        except BrokenProcessPool:
+            lost.extend(running.values())
+        finally:
+            with undisturbed():
+                _close(pool, kill=not done)
+
+
+@final
+class RayTasks:
+    """Tasks on a Ray cluster, which runs them again when a node is lost.
+
+    Args:
+        address: of the cluster; None starts or joins a local one.
+        retries: how often a task may lose its worker.
+    """
+
+    def __init__(self, address: str | None = None, retries: int = 3) -> None:
+        """Keep the address."""
+        self.address, self.retries = address, retries
+
+    def run(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
+        """Yield results as they come."""
+        try:
+            import ray
+        except ImportError as error:
+            raise ImportError('Ray is not installed: pip install "labelspace[ray]".') from error
+        ray.init(address=self.address, ignore_reinit_error=True, log_to_driver=False)
+        remote = ray.remote(num_cpus=1, max_retries=self.retries)(_numbered)
+        numbers = {remote.remote(work, number, task): number for number, task in enumerate(tasks)}
+        while numbers:
+            done, _ = ray.wait(list(numbers), num_returns=1)
+            number = numbers.pop(done[0])
+            try:
+                yield ray.get(done[0])
+            except ray.exceptions.RayError as error:  # one task that lost all of its workers must not end the others
+                yield number, WorkerDied(str(error))
+
+
+@final
+class Slurm:
+    """An array job on Slurm through submitit.
+
+    Args:
+        folder: where submitit keeps its logs, on a file system that all nodes share.
+        parameters: of the job, for example ``{"timeout_min": 60, "slurm_partition": "cpu"}``.
+        cluster: ``"slurm"``, or ``"local"`` to try it on this machine.
+        retries: how often a task may lose its worker.
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        parameters: dict[str, Any] | None = None,
+        cluster: str | None = None,
+        retries: int = 3,
+    ) -> None:
+        """Keep the parameters."""
+        self.folder, self.parameters, self.cluster = folder, parameters or {}, cluster
+        self.retries = _checks.whole("Slurm", "retries", retries)
+
+    def run(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
+        """Yield results as jobs finish."""
+        try:
+            import submitit
+        except ImportError as error:
+            raise ImportError('submitit is not installed: pip install "labelspace[slurm]".') from error
+        executor = submitit.AutoExecutor(folder=self.folder, cluster=self.cluster)
+        executor.update_parameters(**self.parameters)
+        waiting, reasons = dict(enumerate(tasks)), {}
+        for _ in range(self.retries + 1):
+            jobs = executor.map_array(_numbered, [work] * len(waiting), list(waiting), list(waiting.values()))
+            numbers = {job.job_id: number for number, job in zip(waiting, jobs, strict=True)}
+            for job in submitit.helpers.as_completed(jobs):
+                problem = job.exception()
+                if problem is None:
+                    yield job.result()
+                    del waiting[numbers[job.job_id]]
+                else:
+                    reasons[numbers[job.job_id]] = str(problem)
+            if not waiting:
+                return
+        for number in waiting:
+            yield number, WorkerDied(reasons[number])
+
+
+def _start_trackers() -> None:
+    """Start the processes that look after semaphores: on their first start they let interrupts through."""
+    import multiprocessing.resource_tracker
+
+    from joblib.externals.loky.backend import resource_tracker
+
+    multiprocessing.resource_tracker.ensure_running()
+    resource_tracker.ensure_running()
+
+
+def _close(pool: Any, kill: bool) -> None:
+    """End the workers of a pool: after their tasks, or at once; runs resume, so that nobody waits for them then."""
+    if kill and pool._call_queue is not None:
+        # a task larger than a pipe may be on its way to a worker that is about to end: without any reader left, the
+        # thread that writes it ends too, instead of waiting for ever
+        pool._call_queue._reader.close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a machine without pgrep, where the workers are ended all the same
+        pool.shutdown(wait=True, kill_workers=kill)
+
+
+def _die_with(parent: int) -> None:
+    """Let this worker end when its parent was killed: nobody would take its results, and its memory would stay."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C reaches workers too; the parent ends them
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _numbered(work: Work, number: int, task: Task) -> tuple[int, Any]:
+    return number, work(task)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,247 @@
+"""Many runs: methods × options × seeds, each computed once, through any executor."""
+
+import itertools
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from labelspace import _plugins
+from labelspace._checks import WorkError
+from labelspace._devices import resolved
+from labelspace._plugins import Plugin
+from labelspace.data import handed
+from labelspace.data.dataset import Dataset
+from labelspace.data.given import as_dataset
+from labelspace.records import RunFolder
+from labelspace.space import LabelSpace
+from labelspace.sweeps.executors import Executor, InProcess, Processes, WorkerDied
+from labelspace.sweeps.present import Present, alike, named_dataset
+from labelspace.sweeps.vectorised.members import partition, train_together
+from labelspace.training.build import Job, automatic_model, prepare
+from labelspace.training.config import Config, make_config
+from labelspace.training.run import Run, named_parts, own_threads_and_draws, train_job
+
+PROGRESS = ".progress.part"  # the ending that finishing a run sweeps away
+Report = Callable[[str, dict[str, Any]], None]
+
+
+class Failure(NamedTuple):
+    """A run that could not be finished, and why."""
+
+    config: Config
+    reason: str
+
+
+class SweepError(WorkError):
+    """Some runs of a sweep failed; the others are finished and kept."""
+
+    def __init__(self, failures: Sequence[Failure]) -> None:
+        """Name the first few."""
+        self.failures = list(failures)
+        shown = "\n".join(f"  {failure.config.run_name()}: {failure.reason}" for failure in self.failures[:5])
+        super().__init__(f"{len(self.failures)} runs failed; the finished ones are kept.\n{shown}")
+
+
+class Task(NamedTuple):
+    """One run to do, or several that train together; dataset and space are given where they have no name."""
+
+    configs: tuple[Config, ...]
+    dataset: Dataset | Path | None = None  # where ``data.handed`` wrote it, for a task that goes to another process
+    space: LabelSpace | None = None
+    plugins: tuple[Plugin, ...] = ()  # methods and models that were registered in the parent alone
+
+
+def grid(base: Mapping[str, Any], **axes: Iterable[Any]) -> list[Config]:
+    """Return the configurations of a grid: every combination of the axes, each once.
+
+    Example:
+        >>> configs = grid({"data": "digits"}, method=["onehot", "lls"], seed=range(3))
+        >>> len(configs), configs[0].method, configs[-1].seed
+        (6, 'onehot', 2)
+    """
+    combinations = itertools.product(*axes.values())
+    points = [{**base, **dict(zip(axes, values, strict=True))} for values in combinations]
+    configs = [make_config(**{**point, **named_parts(point)}) for point in points]
+    return list({config.run_name() + config.model_dump_json(): config for config in configs}.values())
+
+
+def sweep(configs: Sequence[Config], out: str | Path, **options: Any) -> list[Run]:
+    """Do all runs and return them in the order of the configurations; if some failed, raise when the others are done.
+
+    Args:
+        configs: what to run; see ``grid``.
+        out: the folder of the runs.
+        options: those of ``outcomes``.
+    """
+    found = outcomes(configs, out, **options)
+    failures = [each for each in found if isinstance(each, Failure)]
+    if failures:
+        raise SweepError(failures)
+    return [each for each in found if isinstance(each, Run)]
+
+
+def outcomes(
+    configs: Sequence[Config],
+    out: str | Path,
+    *,
+    dataset: Any = None,
+    space: LabelSpace | None = None,
+    executor: Executor | None = None,
+    checkpoint_seconds: float = 30.0,
+    report: Report | None = None,
+    vectorise: bool = True,
+    job: Job | None = None,
+) -> list[Run | Failure]:
+    """Do all runs and return, in the order of the configurations, each run or why it failed.
+
+    What is finished in ``out`` is read, not computed; where all is, no worker is started.
+
+    Args:
+        configs: what to run; see ``grid``.
+        out: the folder of the runs.
+        dataset: the data, where it is not to be had by name: anything that ``labelspace.data.load`` takes, with the
+            ``data_options`` of the first configuration.
+        space: the label space, where it is not to be had by name.
+        executor: where to compute; processes of one thread each by default.
+        checkpoint_seconds: how often a run writes a checkpoint.
+        report: called with ``"run"`` and its numbers as each one finishes.
+        vectorise: train options and seeds of a small network together where that is faster (their ``path`` says so);
+            on the CPU only.
+        job: prepared from a configuration of the same data, where there is one: they are then not read again.
+    """
+    folder, executor = Path(out), executor or Processes()
+    folder.mkdir(parents=True, exist_ok=True)
+    if dataset is not None and not isinstance(dataset, Dataset):
+        dataset = as_dataset(dataset, configs[0].data_options if configs else None)
+    configs = [_known_device(config) for config in configs]
+    parts = [[number] for number in range(len(configs))]
+    if vectorise:
+        parts = partition([_known_model(config, dataset) for config in configs], getattr(executor, "workers", 1))
+    runs = _present(parts, configs, Present(folder, dataset, space, job), report)
+    left = [part for part in parts if part[0] not in runs]
+    failures: dict[int, Failure] = {}
+    found: dict[int, str] = {}
+    with _tasks(left, configs, dataset, space, folder, executor) as tasks:
+        work = partial(_do, str(folder), checkpoint_seconds)
+        with _closed(executor.run(work, tasks) if tasks else iter(())) as done:
+            for number, (name, reason) in _each(done, left):
+                if reason is not None:
+                    failures[number] = Failure(configs[number], reason)
+                    continue
+                found[number] = name
+                if report is not None:
+                    test = RunFolder(folder / name).result()["test"]
+                    report("run", {"done": len(runs) + len(found), "of": len(configs), "name": name, **test})
+    runs |= {number: Run.load(folder / name) for number, name in found.items()}
+    return [failures.get(number) or runs[number] for number in range(len(configs))]
+
+
+def _present(
+    parts: list[list[int]], configs: Sequence[Config], present: Present, report: Report | None
+) -> dict[int, Run]:
+    """Return the runs of parts of which nothing is left to do."""
+    runs: dict[int, Run] = {}
+    for part in parts:
+        for number, run in zip(part, present.runs([configs[number] for number in part]), strict=False):
+            runs[number] = run
+            if report is not None:
+                name = run.config.run_name()
+                report("run", {"done": len(runs), "of": len(configs), "name": name, **run.result["test"]})
+    return runs
+
+
+@contextmanager
+def _tasks(
+    parts: list[list[int]],
+    configs: Sequence[Config],
+    dataset: Dataset | None,
+    space: LabelSpace | None,
+    folder: Path,
+    executor: Executor,
+) -> Iterator[list[Task]]:
+    """Give the tasks; data in memory are on disk meanwhile, unless this very process does them."""
+    brought = tuple(_plugins.snapshot())
+    elsewhere = parts and not isinstance(executor, InProcess)
+    with handed.on_disk(dataset if elsewhere else None, folder) as place:
+        yield [Task(tuple(configs[number] for number in part), place or dataset, space, brought) for part in parts]
+
+
+@contextmanager
+def _closed(done: Iterator[tuple[int, Any]]) -> Iterator[Iterator[tuple[int, Any]]]:
+    """End the work at once where its results are no longer wanted, not when somebody lets go of the exception."""
+    try:
+        yield done
+    finally:
+        if hasattr(done, "close"):
+            done.close()
+
+
+def _each(done: Iterable[tuple[int, Any]], parts: list[list[int]]) -> Iterator[tuple[int, tuple[str, str | None]]]:
+    """Yield the number and the outcome of every run of every task."""
+    for task, outcomes in done:
+        if isinstance(outcomes, WorkerDied):
+            outcomes = [("", outcomes.reason)] * len(parts[task])
+        yield from zip(parts[task], outcomes, strict=True)
+
+
+def _known_device(config: Config) -> Config:
+    """Return a configuration whose device is no longer "auto"; a worker says whether it is there."""
+    return config if config.device != "auto" else config.model_copy(update={"device": resolved("train", "auto")})
+
+
+def _known_model(config: Config, dataset: Dataset | None) -> Config:
+    """Return a configuration whose model is no longer "auto"; nothing else is filled in."""
+    if config.model != "auto" or config.backbone is not None:
+        return config
+    return config.model_copy(update={"model": automatic_model(dataset or named_dataset(config))})
+
+
+def _do(folder: str, checkpoint_seconds: float, task: Task) -> list[tuple[str, str | None]]:
+    """Do a task in a worker; return for each of its runs the folder's name, and why it failed if it did."""
+    try:
+        _plugins.install(task.plugins)
+        with own_threads_and_draws(task.configs[0]):
+            return _done(folder, checkpoint_seconds, task)
+    except Exception as error:  # one failed run must not end the others; the parent reports it
+        return [(config.run_name(), _reason(error)) for config in task.configs]
+
+
+def _done(folder: str, checkpoint_seconds: float, task: Task) -> list[tuple[str, str | None]]:
+    dataset = (
+        handed.taken(task.dataset) if isinstance(task.dataset, Path) else task.dataset or named_dataset(task.configs[0])
+    )
+    jobs = alike(prepare(task.configs[0], dataset, task.space), task.configs)
+    if len(jobs) == 1:
+        name = jobs[0].config.run_name()
+        place = Path(folder) / name
+        try:
+            train_job(jobs[0], folder, checkpoint_seconds=checkpoint_seconds, report=_progress(place))
+        finally:
+            (place / PROGRESS).unlink(missing_ok=True)  # also of a run that failed
+        return [(name, None)]
+    outcomes = zip(jobs, train_together(jobs, folder), strict=True)
+    return [
+        (run.config.run_name(), None) if isinstance(run, Run) else (job.config.run_name(), _reason(run))
+        for job, run in outcomes
+    ]
+
+
+def _progress(folder: Path) -> Report:
+    """Return a report that leaves a note in the run's folder about once a second, for whoever watches from outside."""
+    last = [time.monotonic()]
+
+    def report(event: str, numbers: dict[str, Any]) -> None:
+        if event != "epoch" or time.monotonic() - last[0] < 1:
+            return
+        last[0] = time.monotonic()
+        with suppress(OSError):  # a note that cannot be written is no reason to stop
+            (folder / PROGRESS).write_text(f"{numbers['epoch'] + 1} {numbers['epochs']}")
+
+    return report
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

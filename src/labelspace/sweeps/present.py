@@ -1,0 +1,98 @@
+"""Runs of a sweep that are there already, and what all runs of one task have in common."""
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import final
+
+from labelspace import data
+from labelspace.data.dataset import Dataset
+from labelspace.records import RunFolder
+from labelspace.space import LabelSpace
+from labelspace.training.build import Job, completed, placed, trained_on
+from labelspace.training.config import Config
+from labelspace.training.run import Run, finished_run, own_threads_and_draws
+
+# of a configuration, what is the same for all members of a group and filled in once
+FILLED = {
+    "data_key",
+    "data_options",
+    "space_key",
+    "option_keys",
+    "code_key",
+    "limit",
+    "model",
+    "augment",
+    "label_noise",
+}
+
+
+@final
+class Present:
+    """Runs that are finished already: they are known by their names, which the content of data and space decides.
+
+    Args:
+        folder: of the runs.
+        dataset: the data, where it is not to be had by name.
+        space: the label space, where it is not to be had by name.
+        job: of the same data, if there is one.
+    """
+
+    def __init__(self, folder: Path, dataset: Dataset | None, space: LabelSpace | None, job: Job | None) -> None:
+        """Look which runs there are."""
+        self.folder, self.dataset, self.space, self.job = folder, dataset, space, job
+        self.names = {path.parent.name for path in folder.glob("*/result.json")}
+        # nearly always empty for new runs, which then cost nothing here
+        self.likely = {(name.split("-")[0], name.rpartition("-seed")[2]) for name in self.names}
+        self.read: dict[str, tuple[Config, Dataset]] = {}
+
+    def runs(self, configs: Sequence[Config]) -> list[Run]:
+        """Return the runs of a task where all of them are finished and sound, else nothing."""
+        if not all((config.method.split("-")[0], str(config.seed)) in self.likely for config in configs):
+            return []
+        try:
+            with own_threads_and_draws(configs[0]):
+                jobs = alike(self._first(placed(configs[0])), configs)
+        except Exception:  # the worker meets it too, and says which run it is
+            return []
+        path = {"path": "vectorised"} if len(jobs) > 1 else {}
+        names = [job.config.model_copy(update=path).run_name() for job in jobs]
+        if not self.names.issuperset(names):
+            return []
+        found = [finished_run(RunFolder(self.folder / name)) for name in names]
+        sound = [run for run in found if run is not None]
+        return sound if len(sound) == len(found) else []
+
+    def _first(self, config: Config) -> Job:
+        """Return the first job of a task; data that several tasks share are prepared once."""
+        known, dataset = self._data(config) if self.job is None else (self.job.config, self.job.dataset)
+        filled = {name: getattr(known, name) for name in ("data_key", "data_options", "limit")}
+        return completed(config.model_copy(update=filled), dataset, self.space)
+
+    def _data(self, config: Config) -> tuple[Config, Dataset]:
+        said = [getattr(config, name) for name in ("data", "data_options", "limit", "backbone")]
+        key = json.dumps(said, sort_keys=True)
+        if key not in self.read:
+            self.read[key] = trained_on(config, named_dataset(config) if self.dataset is None else self.dataset)
+        return self.read[key]
+
+
+def alike(first: Job, configs: Sequence[Config]) -> list[Job]:
+    """Return the jobs of a task: what the first one filled in holds for all of them."""
+    filled = first.config.model_dump(include=FILLED)
+    return [first, *(first._replace(config=config.model_copy(update=filled)) for config in configs[1:])]
+
+
+def named_dataset(config: Config) -> Dataset:
+    """Return the dataset that a configuration names."""
+    place = Path(config.data)
+    # a file that has changed since is read again
+    changed = place.stat().st_mtime_ns if place.is_file() else 0
+    return _loaded(config.data, json.dumps(config.data_options, sort_keys=True), changed)
+
+
+@lru_cache(maxsize=2)
+def _loaded(name: str, options: str, changed: int) -> Dataset:
+    """Return a dataset; a worker reads it once for all its runs."""
+    return data.load(name, **json.loads(options))

@@ -1,0 +1,137 @@
+"""The training loop for many members in step: what ``engine.loop`` does for one, line by line."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, final
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from labelspace.learner import Learner
+from labelspace.records import RunFolder
+from labelspace.sweeps.vectorised.stacked import Stack
+from labelspace.training.build import Job, training_labels
+from labelspace.training.evaluate import to_minimise
+from labelspace.training.feed import Feed
+from labelspace.training.loop import TrainingError, in_batches, not_finite
+from labelspace.training.optimizer import HEAD, add_penalty, learning_rate, make_optimiser, set_rate
+from labelspace.training.seeds import generator
+
+NUMBERS = 2**22  # in a batch of evaluation, which every member gets a copy of
+
+
+class Member(NamedTuple):
+    """One of the runs: what to train, the learner at its start, and where the run is kept, if anywhere."""
+
+    job: Job
+    learner: Learner
+    folder: RunFolder | None
+
+
+@final
+class Together:
+    """Training of all members; their learners are trained in place.
+
+    Args:
+        members: jobs that differ in seed and float options only.
+    """
+
+    def __init__(self, members: Sequence[Member]) -> None:
+        """Stack the learners."""
+        self.jobs = [member.job for member in members]
+        self.config, self.dataset = self.jobs[0].config, self.jobs[0].dataset
+        seeds = {job.config.seed: job for job in self.jobs}
+        self.seeds = list(seeds)
+        # noise and order depend on nothing but the seed
+        self.seed_of = torch.tensor([self.seeds.index(job.config.seed) for job in self.jobs])
+        self.y = torch.stack([training_labels(job) for job in seeds.values()])
+        self.feed = Feed(self.dataset.train, self.dataset, self.config)
+        self.validation = Feed(self.dataset.validation, self.dataset, self.config)
+        self.stack = Stack([member.learner for member in members])
+        self.optimiser = make_optimiser(self.config, self.stack.parameter_groups(self.config.weight_decay))
+        self.history: list[list[dict[str, Any]]] = [[] for _ in self.jobs]
+        self.failures: dict[int, TrainingError] = {}
+        self.best_value = [math.inf] * len(self.jobs)
+        self.best_epoch = [-1] * len(self.jobs)
+        kept = {} if self.config.best_by == "last" else self.stack.parameters
+        self.best = {name: value.clone() for name, value in kept.items()}
+
+    def run(self) -> None:
+        """Train all members to the end, and go back to the epoch that is to be kept."""
+        for epoch in range(self.config.epochs):
+            set_rate(self.optimiser, learning_rate(self.config, epoch))
+            total = torch.zeros(len(self.jobs), dtype=torch.float64)
+            for rows in self._batches(epoch):
+                total += self._step(epoch, rows) * rows.shape[1]
+            self._end_epoch(epoch, total / len(self.feed))
+            if len(self.failures) == len(self.jobs):
+                return
+        for name, value in self.best.items():
+            self.stack.parameters[name].copy_(value)
+
+    def _batches(self, epoch: int) -> Iterator[Tensor]:
+        """Yield the rows of each batch for every seed, ``(seeds, B)``."""
+        streams = [generator(seed, "order", epoch) for seed in self.seeds]
+        order = torch.stack([torch.randperm(len(self.feed), generator=stream) for stream in streams])
+        yield from in_batches(order, self.config.batch_size)
+
+    def _step(self, epoch: int, rows: Tensor) -> Tensor:
+        """Take one step and return the members' losses."""
+        y = self.y.gather(1, rows)[self.seed_of]
+        losses = self.stack.backward(self._samples(rows[self.seed_of]), y)
+        self._note_failures(epoch, "loss", losses)
+        add_penalty(self.stack.parameters[f"model.{HEAD}"], self.config.head_l2)
+        self.optimiser.step()
+        return losses
+
+    def _samples(self, rows: Tensor) -> Tensor:
+        flat, ready = rows.reshape(-1), self.feed.ready
+        # index_select is several times faster than indexing
+        x = self.feed.take(flat) if ready is None else ready.index_select(0, flat)
+        return x.reshape(*rows.shape, -1)
+
+    def _note_failures(self, epoch: int, what: str, losses: Tensor) -> None:
+        """Keep a member's first failure; it trains on, on numbers that nobody will read."""
+        if bool(losses.isfinite().all()):
+            return
+        for member in (~losses.isfinite()).nonzero().flatten().tolist():
+            text = not_finite(self.config, epoch, what, losses[member].item())
+            self.failures.setdefault(member, TrainingError(text))
+
+    def _end_epoch(self, epoch: int, losses: Tensor) -> None:
+        _, found = self.scores(self.validation)
+        if len(self.validation):
+            self._note_failures(epoch, "validation loss", torch.tensor([summary["nll"] for summary in found]))
+        for lines, loss, summary in zip(self.history, losses.tolist(), found, strict=True):
+            line = {"epoch": epoch, "learning_rate": learning_rate(self.config, epoch), "train_loss": loss}
+            lines.append({**line, **{f"validation_{name}": value for name, value in summary.items()}})
+        self._keep_if_better(epoch, found)
+
+    def _keep_if_better(self, epoch: int, found: list[dict[str, float]]) -> None:
+        """Remember the weights of every member's first epoch that is better than all before it."""
+        if self.config.best_by == "last":
+            self.best_epoch = [epoch] * len(self.jobs)
+            return
+        for number, summary in enumerate(found):
+            value = to_minimise(summary, self.config.best_by)
+            if value < self.best_value[number]:
+                self.best_value[number], self.best_epoch[number] = value, epoch
+                for name, best in self.best.items():
+                    best[number] = self.stack.parameters[name][number]
+
+    def scores(self, feed: Feed) -> tuple[Tensor, list[dict[str, float]]]:
+        """Return all members' scores ``(M, N, K)`` of a part of the data, and their accuracy and likelihood."""
+        if not len(feed):
+            return torch.zeros(len(self.jobs), 0, len(self.dataset.names)), [{} for _ in self.jobs]
+        features = math.prod(self.dataset.input_shape)
+        scores = self.stack.scores(x for x, _ in feed.batches(1 + NUMBERS // (features * len(self.jobs))))
+        return scores, _summaries(scores, feed.y)
+
+
+def _summaries(scores: Tensor, y: Tensor) -> list[dict[str, float]]:
+    """Return ``evaluate.summary`` of every member."""
+    accuracy = (scores.argmax(dim=2) == y).double().mean(dim=1)
+    # classes in the middle, as cross_entropy wants them here, also halve its time
+    losses = cross_entropy(scores.mT.double(), y.expand(len(scores), -1), reduction="none").mean(dim=1)
+    return [{"accuracy": a, "nll": b} for a, b in zip(accuracy.tolist(), losses.tolist(), strict=True)]

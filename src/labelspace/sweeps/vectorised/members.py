@@ -1,0 +1,245 @@
+"""All options × seeds of one method at once, for small networks: the same runs as one after the other, sooner.
+
+A group takes seconds, so it writes no checkpoints: killed, it starts again, and members that had finished are read.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from labelspace import _checks
+from labelspace.criteria import Criterion, criterion_class
+from labelspace.models.mlp import parse_widths
+from labelspace.records import RunFolder
+from labelspace.sweeps.vectorised.loop import Member, Together
+from labelspace.training.build import Job, Outline, make_learner
+from labelspace.training.config import Config
+from labelspace.training.evaluate import HALF
+from labelspace.training.feed import Feed
+from labelspace.training.run import Run, finished_run, keep, own_threads_and_draws, preprocessing_of
+
+Outcome = Run | Exception
+OPTIONS = ("ignore_index", "reduction", "class_dim")
+FEWEST, LARGEST = 4, 64  # members of a group: all of their batches are in memory at once
+WIDEST = 256
+
+
+def eligible(config: Config) -> bool:
+    """Return whether a run can be part of a group: a plain loop over an MLP, and a loss that keeps no statistics.
+
+    Example:
+        >>> eligible(Config(model="mlp-16-2")), eligible(Config(model="mlp-16-2", method="ols"))
+        (True, False)
+    """
+    return not obstacle(config)
+
+
+def obstacle(config: Config) -> str:
+    """Return why a run cannot be part of a group, in words; nothing where it can.
+
+    Example:
+        >>> obstacle(Config(model="linear", patience=3))
+        'patience: members would end at different epochs'
+    """
+    if re.fullmatch(r"linear|mlp(-[1-9]\d*)*", config.model) is None:
+        return f"model {config.model}: only linear and MLPs are stacked"
+    reasons = {
+        "augment": bool(config.augment) and "every member has its own draws",
+        "channels_last": config.channels_last and "there are no channels in a stack",
+        "device": config.device != "cpu" and "members are stacked on the CPU only",
+        "precision": config.precision in HALF and "autocast does not reach stacked layers",
+        "world": config.world > 1 and "ranks share one model",
+        "teacher": config.teacher is not None and "it would be asked about every member's batch",
+        "clip": config.clip is not None and "every member has its own gradient norm",
+        "patience": config.patience is not None and "members would end at different epochs",
+        "record": bool(config.record) and "an epoch of one member has no time of its own",
+    }
+    for name, reason in reasons.items():
+        if reason:
+            return f"{name}: {reason}"
+    for name in OPTIONS:
+        if name in config.method_options:
+            return f"{name}: stacked batches are whole and flat"
+    criterion = _example(config.method)
+    stateless = not (criterion.statistics or criterion.random or criterion.full_pass)
+    stateless = stateless and config.method_options.keys().isdisjoint(criterion.end_epoch_options)
+    plain = stateless and set(criterion.needs) <= {"features"}
+    return "" if plain else f"method {config.method}: it keeps statistics, draws, or asks for more than features"
+
+
+def faster(config: Config, members: int) -> bool:
+    """Return whether a group of so many members is worth it.
+
+    Measured as (one after the other) / (together) on one core with batches of 128, for 4 and 45 members of 64-16-2-10:
+    5 and 25, of 64-128-10: 3 and 8, of 64-500-10: 1.4 and 3; for 4 and 32 members of 784-10: 3 and 7, of 784-16-10: 3
+    and 7, of 784-128-10: 2.3 and 2.7, of 784-256-10: 1.8 and 2.3. Wider layers are left alone: their time is in the
+    products themselves, and whether stacking those gains anything depends on the machine.
+    """
+    if members < FEWEST or not eligible(config):
+        return False
+    return config.model == "linear" or max(parse_widths(config.model)) <= WIDEST
+
+
+def groups(configs: Sequence[Config]) -> list[list[int]]:
+    """Return the positions of configurations that can train together; every position is in one group, maybe alone.
+
+    Members differ in their seed and in the numbers that their criterion takes as float options.
+
+    Example:
+        >>> options = [{"smoothing": 0.1}, {"smoothing": 0.2}, {"smoothing": 0.1, "weight": [1.0] * 10}]
+        >>> groups([Config(model="linear", method="uniform", method_options=each) for each in options])
+        [[0, 1], [2]]
+    """
+    found: dict[str, list[int]] = {}
+    for position, config in enumerate(configs):
+        found.setdefault(_shared(config) if eligible(config) else str(position), []).append(position)
+    return list(found.values())
+
+
+def partition(configs: Sequence[Config], workers: int = 1) -> list[list[int]]:
+    """Return positions that make one task each: parts of groups where that is faster, and single runs.
+
+    Args:
+        configs: with the names of their models, not ``"auto"``.
+        workers: how many tasks are done at a time: a group is split so that each has a part.
+
+    Example:
+        >>> configs = [Config(model="linear", seed=seed) for seed in range(9)] + [Config(model="lenet")]
+        >>> partition(configs, workers=2)
+        [[0, 1, 2, 3, 4], [5, 6, 7, 8], [9]]
+    """
+    found: list[list[int]] = []
+    for group in groups(configs):
+        for part in _parts(group, workers):
+            found += [part] if faster(configs[part[0]], len(part)) else [[position] for position in part]
+    return found
+
+
+def train_together(jobs: Sequence[Job], out: str | Path | None = None) -> list[Outcome]:
+    """Train the jobs of one group and return their runs, in the same order, with ``path="vectorised"``.
+
+    The runs leave the same folders as ``train_job`` would. What is finished in ``out`` is read, not computed. A member
+    that cannot go on (its loss is not a number, an option is out of range) gives its error and holds up no other.
+
+    Args:
+        jobs: prepared from the configurations of one group, see ``groups``.
+        out: the folder that holds runs.
+    """
+    for job in jobs:
+        if reason := obstacle(job.config):
+            raise _checks.fail("train_together", "jobs", "eligible, all of them", reason, "Use train_job for those.")
+    jobs = [job._replace(config=job.config.model_copy(update={"path": "vectorised"})) for job in jobs]
+    outcomes: dict[str, Outcome] = {}
+    waiting: dict[str, Member] = {}
+    with own_threads_and_draws(jobs[0].config), ExitStack() as locks:
+        # in one order for all processes, so that no two wait for each other
+        for name, job in sorted({job.config.run_name(): job for job in jobs}.items()):
+            try:
+                found = _started(job, None if out is None else RunFolder(Path(out) / name), locks)
+                if isinstance(found, Member):
+                    waiting[name] = found
+                else:
+                    outcomes[name] = found
+            except Exception as error:  # a member's own, for example an option out of range; the sweep reports it
+                outcomes[name] = error
+        if waiting:
+            outcomes.update(zip(waiting, _trained(list(waiting.values())), strict=True))
+    return [outcomes[job.config.run_name()] for job in jobs]
+
+
+def _started(job: Job, folder: RunFolder | None, locks: ExitStack) -> Member | Run:
+    """Return a member at its start, or its run if that is finished."""
+    # what cannot be built leaves no folder
+    learner = make_learner(job.config, Outline.of(job.dataset), job.space, job.options)
+    if folder is None:
+        return Member(job, learner, None)
+    run = finished_run(folder)
+    if run is None:
+        folder.make()
+        locks.enter_context(folder.locked())
+        run = finished_run(folder)
+    if run is not None:
+        return run
+    folder.create(job.config.model_dump(mode="json"))
+    return Member(job, learner, folder)
+
+
+def _trained(members: Sequence[Member]) -> Iterator[Outcome]:
+    """Yield the runs, or their errors, in the order of the members."""
+    together = Together(members)
+    together.run()
+    dataset, config = members[0].job.dataset, members[0].job.config
+    feeds = {part: Feed(getattr(dataset, part), dataset, config) for part in ("validation", "test")}
+    found = {part: together.scores(feed) for part, feed in feeds.items()}
+    for number, member in enumerate(members):
+        if number in together.failures:
+            yield together.failures[number]
+            continue
+        scores = {f"{part}_scores": all_scores[number].clone() for part, (all_scores, _) in found.items()}
+        labels = {f"{part}_y": feed.y.clone() for part, feed in feeds.items()}
+        result = {part: summaries[number] for part, (_, summaries) in found.items()}
+        run = _run(member, together.history[number], {**scores, **labels}, result, together.best_epoch[number])
+        try:
+            if member.folder is not None:
+                keep(run, member.folder)
+            yield run
+        except Exception as error:  # a full disk stops this one; the sweep reports it
+            yield error
+
+
+def _run(
+    member: Member,
+    history: list[dict[str, Any]],
+    scores: dict[str, Tensor],
+    result: dict[str, Any],
+    best_epoch: int,
+) -> Run:
+    config, dataset = member.job.config, member.job.dataset
+    facts = {"key": config.key(), "epochs": len(history), "best_epoch": best_epoch}
+    facts["train_samples"] = len(dataset.train)
+    return Run(
+        config=config,
+        result={**result, **facts},
+        epochs=history,
+        scores=scores,
+        space=member.learner.criterion.label_space(),
+        weights={name: value.detach().clone() for name, value in member.learner.state_dict().items()},
+        preprocessing=preprocessing_of(dataset),
+        option_spaces=member.job.options,
+        folder=None if member.folder is None else member.folder.path,
+    )
+
+
+@lru_cache
+def _example(method: str) -> Criterion:
+    """Return a small instance of a method, to ask it for facts."""
+    return criterion_class(method).example().criterion
+
+
+def _shared(config: Config) -> str:
+    """Return what the members of a group have in common, as text."""
+    numbers = _example(config.method).float_options
+    fixed = {
+        name: value
+        for name, value in config.method_options.items()
+        if name not in numbers or isinstance(value, bool) or not isinstance(value, int | float)
+    }
+    common = config.model_dump(mode="json", exclude={"seed", "method_options", "path"})
+    # discriminants of noisy labels depend on the noise, and that on the seed
+    learnt = "lda" in (config.space, *config.method_options.values())
+    seed = config.seed if learnt and config.label_noise is not None else None
+    return json.dumps([common, fixed, seed], sort_keys=True, default=repr)
+
+
+def _parts(group: list[int], workers: int) -> list[list[int]]:
+    count = max(-(-len(group) // LARGEST), min(workers, len(group) // FEWEST), 1)
+    size, larger = divmod(len(group), count)
+    starts = [number * size + min(number, larger) for number in range(count + 1)]
+    return [group[start:end] for start, end in pairwise(starts)]

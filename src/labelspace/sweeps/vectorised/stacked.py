@@ -1,0 +1,167 @@
+"""Many small networks of one shape as one: a layer's weights in one tensor, one step for all of them.
+
+A small network spends its time between operations, not in them. Here every operation works on all members at once. The
+network is a few batched matrix products; the criterion, written for one member, is lifted by ``vmap``; autograd goes
+through both. All that costs more Python than a plain step, so it happens once and is played again for further batches.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, final
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, vmap
+
+from labelspace.criteria.base import Criterion
+from labelspace.criteria.layout import Batch
+from labelspace.learner import Learner
+from labelspace.sweeps.vectorised.recorded import Function, recorded
+
+
+@final
+class Stack:
+    """The members' weights, label parameters and options, each stacked into one tensor.
+
+    The learners keep working: their parameters become parts of the stack, so they are always up to date.
+
+    Args:
+        learners: of one model and one method, apart from numbers; the model is ``linear`` or an MLP.
+    """
+
+    def __init__(self, learners: Sequence[Learner]) -> None:
+        """Stack what differs between members; what they share stays as it is."""
+        first = learners[0]
+        self.learners = learners
+        self.parameters = {name: _stacked(learners, name) for name, _ in first.named_parameters()}
+        for number, learner in enumerate(learners):
+            for name, parameter in learner.named_parameters():
+                parameter.data = self.parameters[name][number]
+        self.options = {name: _stacked(learners, name) for name, _ in first.named_buffers() if _differs(learners, name)}
+        self.layers = [name for name, module in first.model.named_modules() if isinstance(module, nn.Linear)]
+        self.rectified = _rectified(first.model)
+        self.loss = _Loss(first.criterion)
+        self._recorded: dict[torch.Size, Function] = {}
+
+    def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
+        """Return groups for an optimiser: those of one learner, with the stacked tensors in place of its own."""
+        names = {id(parameter): name for name, parameter in self.learners[0].named_parameters()}
+        groups = self.learners[0].parameter_groups(weight_decay)
+        return [{**group, "params": [self.parameters[names[id(p)]] for p in group["params"]]} for group in groups]
+
+    def backward(self, x: Tensor, y: Tensor) -> Tensor:
+        """Set every parameter's gradient and return the members' losses ``(M,)``.
+
+        Args:
+            x: flattened samples ``(M, B, F)``, each member's own batch.
+            y: class indices ``(M, B)``.
+        """
+        values = self.parameters.values()
+        if y.shape not in self._recorded:
+            self._recorded[y.shape] = recorded(self._step, x, y, *values)
+        with torch.no_grad():
+            losses, *gradients = self._recorded[y.shape](x, y, *values)
+        for parameter, gradient in zip(values, gradients, strict=True):
+            parameter.grad = gradient
+        return losses
+
+    @torch.no_grad()
+    def scores(self, batches: Iterable[Tensor]) -> Tensor:
+        """Return every member's scores ``(M, N, K)`` of the same N samples, which come in batches."""
+        shape = (len(self.learners), -1, -1)
+        output = torch.cat([self._network(self.parameters, x.flatten(1).expand(shape))[0] for x in batches], dim=1)
+        if type(self.loss.criterion).row_scores is Criterion.row_scores:
+            return output
+        criteria = [learner.criterion for learner in self.learners]
+        return torch.stack([criterion.scores(rows) for criterion, rows in zip(criteria, output, strict=True)])
+
+    def _step(self, x: Tensor, y: Tensor, *values: Tensor) -> tuple[Tensor, ...]:
+        """Return losses and gradients."""
+        leaves = [value.detach().requires_grad_() for value in values]
+        parameters = dict(zip(self.parameters, leaves, strict=True))
+        output, features = self._network(parameters, x)
+        labels = {name: value for name, value in parameters.items() if name.startswith("criterion.")}
+        losses = vmap(self._member_loss)({**labels, **self.options}, output, y, features)
+        # members share nothing, so the gradient of the sum is each member's own
+        gradients = torch.autograd.grad(losses.sum(), leaves, materialize_grads=True)
+        return losses.detach(), *gradients
+
+    def _member_loss(self, state: dict[str, Tensor], output: Tensor, y: Tensor, features: Tensor) -> Tensor:
+        loss = functional_call(self.loss, state, (output, y, features))
+        assert isinstance(loss, Tensor)
+        return loss
+
+    def _network(self, parameters: dict[str, Tensor], x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return outputs ``(M, B, D)`` and features ``(M, B, F)``."""
+        features = x
+        *body, head = [(parameters[f"model.{name}.weight"], parameters[f"model.{name}.bias"]) for name in self.layers]
+        for (weight, bias), rectified in zip(body, self.rectified, strict=False):  # the head has no say here
+            features = _linear(features, weight, bias)
+            features = torch.relu(features) if rectified else features
+        return _linear(features, *head), features
+
+
+class _Linear(torch.autograd.Function):
+    # Z = X·Wᵀ + b, so ∂W = ∂Zᵀ·X, ∂b = Σ_rows ∂Z and ∂X = ∂Z·W, each with its factors as in a single layer. Other
+    # ways to write the same products are faster (samples in the last axis) or slower (autograd's own ∂W), but add in
+    # another order; and where rounding switches a ReLU, two runs part for good.
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        return torch.baddbmm(bias.unsqueeze(1), x, weight.transpose(1, 2))
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
+        x, weight = ctx.saved_tensors
+        to_x = torch.bmm(gradient, weight) if ctx.needs_input_grad[0] else None
+        return to_x, torch.bmm(gradient.transpose(1, 2), x), gradient.sum(dim=1)
+
+
+def _linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    output = _Linear.apply(x, weight, bias)  # type: ignore[no-untyped-call]
+    assert isinstance(output, Tensor)
+    return output
+
+
+class _Loss(nn.Module):
+    """A criterion's loss of samples that are known to be good: hard labels, none ignored, already flat.
+
+    ``Criterion.forward`` would check and mask them again in every step.
+    """
+
+    def __init__(self, criterion: Criterion) -> None:
+        super().__init__()
+        self.criterion = criterion
+
+    def forward(self, output: Tensor, y: Tensor, features: Tensor) -> Tensor:
+        extras = {"features": features} if "features" in self.criterion.needs else {}
+        valid = torch.ones(output.shape[0], dtype=torch.bool)
+        terms = self.criterion.terms(output, y, **extras)
+        return self.criterion._reduced(terms, Batch(output, y, valid, extras, y.shape))
+
+
+def _rectified(model: nn.Module) -> list[bool]:
+    """Return for each linear layer whether a ReLU comes next."""
+    found: list[bool] = []
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            found.append(False)
+        elif isinstance(module, nn.ReLU):
+            found[-1] = True
+    return found
+
+
+def _stacked(learners: Sequence[Learner], name: str) -> Tensor:
+    return torch.stack([_tensor(learner, name) for learner in learners])
+
+
+def _differs(learners: Sequence[Learner], name: str) -> bool:
+    first = _tensor(learners[0], name)
+    return any(not torch.equal(first, _tensor(learner, name)) for learner in learners[1:])
+
+
+def _tensor(learner: Learner, name: str) -> Tensor:
+    module, _, own = name.rpartition(".")
+    tensor = getattr(learner.get_submodule(module), own)
+    assert isinstance(tensor, Tensor)
+    return tensor.detach()

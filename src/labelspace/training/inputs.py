@@ -1,0 +1,242 @@
+"""What a finished run takes besides tensors: tables, texts, pictures and arrays, prepared as its training data were."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NamedTuple, final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from labelspace import _checks
+from labelspace.data import memory
+from labelspace.data import text as tokeniser
+from labelspace.data.columns import Encoding
+from labelspace.data.dataset import Dataset
+from labelspace.data.npy import Stored
+from labelspace.data.readers import arrays
+from labelspace.data.readers.image_folder import ENDINGS
+from labelspace.data.readers.table import TEXTS
+from labelspace.data.streams import pictures as picture_stream
+from labelspace.data.streams import rows as unlabelled
+from labelspace.data.streams import tables as table_stream
+from labelspace.data.table_files import Columns, is_blank
+
+OWNER = "Run"
+DTYPES = {"images": torch.uint8, "text": torch.int64}
+FORMS = {
+    "images": "pictures (a file, a folder, a list of files) or an NPZ file with x",
+    "table": "rows with the columns of training (a CSV or Parquet file, a dict of columns, a DataFrame)",
+    "text": "texts (a list, or a CSV or Parquet file with a column of them)",
+    "features": "an NPZ file with x",
+}
+
+
+class Piece(NamedTuple):
+    """Some samples on their way to a model.
+
+    Args:
+        names: of all samples of the piece: file names, or numbers of rows, from 0.
+        x: those that could be prepared, in the form of the dataset; texts where a frozen network reads texts.
+        problems: for the others, why not, by their position in ``names``.
+        kept: columns that were asked for, with a value for every sample.
+        unseen: categories that training did not have, per column.
+    """
+
+    names: list[str]
+    x: Any
+    problems: dict[int, str]
+    kept: Columns
+    unseen: dict[str, Counter[str]]
+
+
+def described(dataset: Dataset) -> dict[str, Any]:
+    """Return what a record must hold so that a run can take raw samples, as plain JSON data."""
+    source = dataset.source
+    options = source.get("options", {})
+    # what a frozen network read, where the dataset holds its features
+    raw = source.get("raw", {"kind": None if "backbone" in source else dataset.kind, "shape": None})
+    shape = raw["shape"] or (None if "backbone" in source else list(dataset.input_shape))
+    size = options.get("resize")
+    if raw["kind"] is None and size is not None:
+        shape = [3, *size]
+    encoding = source.get("encoding")
+    # parts may have been replaced since the table was read
+    fits = encoding is not None and list(dataset.input_shape) == [len(Encoding.stored(encoding).features)]
+    return {
+        "kind": raw["kind"],
+        "shape": shape,
+        "resized": size is not None or source.get("reader") == "tiny_imagenet",
+        "encoding": encoding if fits else None,
+        "missing": options.get("missing", "error"),
+        "text": options.get("text"),
+    }
+
+
+@final
+class Inputs:
+    """Prepares raw samples for a run.
+
+    Args:
+        preprocessing: what the run recorded; of runs that recorded no more than shapes and statistics, tables and
+            the pictures of frozen networks are taken as tensors only.
+        backbone: the frozen network whose features it was trained on, or None.
+    """
+
+    def __init__(self, preprocessing: Mapping[str, Any], backbone: str | None = None) -> None:
+        """Read the record."""
+        facts = preprocessing.get("input", {})
+        read_by = None if backbone is None else ("text" if backbone == "minilm" else "images")
+        self.kind: str = facts.get("kind") or read_by or preprocessing["kind"]
+        shape = facts.get("shape") or (None if backbone else preprocessing["input_shape"])
+        self.shape = None if shape is None else tuple(shape)
+        self.encoding = Encoding.stored(facts["encoding"]) if facts.get("encoding") else None
+        self.rule: str = facts.get("missing", "error")
+        self.column: str | None = facts.get("text")
+        self.resized: bool = facts.get("resized", False)
+        self.words: list[str] | None = None if backbone else preprocessing["vocabulary"]
+        self.backbone = backbone
+
+    def check(self, x: Any) -> None:
+        """Refuse a tensor of another form: normalised as if it were of this one, it would be nonsense."""
+        if isinstance(x, Tensor) and (x.is_meta or x.is_nested or x.layout != torch.strided):
+            got = "a tensor on the meta device" if x.is_meta else "a nested tensor" if x.is_nested else str(x.layout)
+            remedy = "" if x.is_meta or x.is_nested else "Give its .to_dense()."
+            raise _checks.fail(OWNER, "x", "a dense tensor with numbers in it", got, remedy)
+        dtype = DTYPES.get(self.kind)
+        right = isinstance(x, Tensor) and (x.dtype == dtype if dtype else True)
+        if not right or (self.shape is not None and not self.backbone and tuple(x.shape[1:]) != self.shape):
+            raise self._refused(f"{x.dtype} of shape {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__)
+        if x.is_floating_point() and not bool(torch.isfinite(x).all()):
+            raise _checks.fail(OWNER, "x", "finite", "NaN or infinity")
+
+    def pieces(self, x: Any, size: int, keep: Sequence[str] = ()) -> Iterator[Piece]:
+        """Yield samples in their order, prepared.
+
+        Args:
+            x: a path, a dict of columns (or a single row), a DataFrame, a list of texts or of pictures' files.
+            size: how many samples a piece has at most.
+            keep: columns to pass on.
+        """
+        path = Path(x).expanduser() if isinstance(x, str | Path) else None
+        if path is not None and not path.exists():
+            raise self._refused(f"{str(x)!r}, which is not there")
+        if path is not None and path.suffix.lower() == ".npz":
+            yield from self._arrays(path, size, keep)
+        elif self.kind == "images":
+            yield from self._pictures(x if path is None else path, size, keep)
+        elif self.kind in ("table", "text") and (path is None or table_stream.is_table(path)):
+            yield from self._rows(x if path is None else path, size, keep)
+        else:
+            raise self._refused(type(x).__name__ if path is None else str(path))
+
+    def count(self, x: Any) -> int | None:
+        """Return how many samples there are, where that is known before they are read."""
+        path = Path(x).expanduser() if isinstance(x, str | Path) else None
+        if path is None or not path.exists():
+            return None
+        if self.kind == "images" and path.suffix.lower() != ".npz":
+            return len(picture_stream.listed(path))
+        return table_stream.rows_in(path) if path.is_file() else None
+
+    def _pictures(self, x: Any, size: int, keep: Sequence[str]) -> Iterator[Piece]:
+        files = [Path(one) for one in x] if _is_list_of(x, (str, Path)) else None
+        if not isinstance(x, Path) and files is None:
+            raise self._refused(type(x).__name__)
+        if isinstance(x, Path) and x.is_file() and x.suffix.lower() not in ENDINGS:
+            raise self._refused(str(x))
+        if self.shape is None:
+            remedy = "Train again to have the size of its pictures recorded, or give them as a uint8 tensor."
+            raise _checks.fail(OWNER, "x", "a tensor: the run did not record the size of its pictures", str(x), remedy)
+        _check_kept(keep, [], "pictures")
+        channels, height, width = self.shape
+        pictures = picture_stream.listed(x if files is None else files)
+        for names, rows, problems in picture_stream.pieces(pictures, (channels, height, width), self.resized, size):
+            yield Piece(names, torch.from_numpy(rows), problems, {}, {})
+
+    def _arrays(self, path: Path, size: int, keep: Sequence[str]) -> Iterator[Piece]:
+        stored = Stored(path)
+        name = next((name for name in (*arrays.FEATURES, "x_test") if name in stored), None)
+        if name is None:
+            got = f"{path.name} with {', '.join(stored) or 'nothing'}"
+            raise _checks.fail(OWNER, "x", "an NPZ file with an array x", got)
+        numbers = stored[name]
+        whole = self.kind == "text" and np.issubdtype(numbers.dtype, np.integer)
+        x = torch.from_numpy(numbers.astype(np.int64) if whole else arrays._features(numbers)[0])
+        self.check(x)
+        columns = {other: stored[other] for other in keep if other in stored and stored.shape(other) == (len(x),)}
+        if len(columns) < len(set(keep)):
+            _check_kept(keep, [other for other in stored if stored.shape(other) == (len(x),)], path.name)
+        for start in range(0, len(x), size):
+            rows = range(start, min(start + size, len(x)))
+            kept = {column: columns[column][start : start + size].tolist() for column in keep}
+            yield Piece([str(row) for row in rows], x[start : start + size], {}, kept, {})
+
+    def _rows(self, x: Any, size: int, keep: Sequence[str]) -> Iterator[Piece]:
+        if self.kind == "text" and _is_list_of(x, str):
+            x = {self.column or TEXTS[0]: x}
+        names = [column.name for column in self.encoding.columns] if self.encoding else []
+        wanted = [*(names if self.kind == "table" else [self.column or TEXTS[0]]), *keep]
+        if isinstance(x, Path):
+            tables = table_stream.pieces(x, size, wanted)
+        else:
+            tables = unlabelled.slices(self._columns(x), size)
+        start = 0
+        for table in tables:
+            _check_kept(keep, list(table), "the table")
+            rows = len(next(iter(table.values())))
+            found, problems, unseen = self._encoded(table, start)
+            kept = {column: table[column] for column in keep}
+            yield Piece([str(row) for row in range(start, start + rows)], found, problems, kept, unseen)
+            start += rows
+
+    def _columns(self, x: Any) -> Columns:
+        table = memory.columns_of(x)
+        if table is None:
+            raise self._refused(type(x).__name__)
+        return table
+
+    def _encoded(self, table: Columns, start: int) -> tuple[Any, dict[int, str], dict[str, Counter[str]]]:
+        if self.kind == "text":
+            return (*self._texts(table), {})
+        if self.encoding is None:
+            remedy = "Train again to have the encoding of its columns recorded."
+            raise _checks.fail(OWNER, "x", "a tensor: the run did not record how columns are encoded", "rows", remedy)
+        unlabelled.check_columns([column.name for column in self.encoding.columns], table)
+        problems = unlabelled.row_problems(self.encoding, table, self.rule, start)
+        good = unlabelled.without(table, problems)
+        unseen = {column.name: column.unseen(good[column.name]) for column in self.encoding.columns}
+        x = torch.from_numpy(self.encoding.apply(good))
+        return x, problems, {name: counts for name, counts in unseen.items() if counts}
+
+    def _texts(self, table: Columns) -> tuple[Any, dict[int, str]]:
+        column = self.column or next((name for name in table if name.lower() in TEXTS), TEXTS[0])
+        if column not in table and len(table) == 1:
+            column = next(iter(table))
+        unlabelled.check_columns([column], table)
+        problems = {row: f"no text in {column!r}" for row, value in enumerate(table[column]) if is_blank(value)}
+        texts = [str(value) for value in unlabelled.without({column: table[column]}, problems)[column]]
+        if self.words is None:
+            return texts, problems
+        assert self.shape is not None
+        return torch.from_numpy(tokeniser.encode(texts, self.words, self.shape[0])), problems
+
+    def _refused(self, got: str) -> ValueError:
+        name = str(DTYPES.get(self.kind, torch.float32)).removeprefix("torch.")
+        shape = ", ".join(map(str, ("N", *(self.shape or ("…",)))))
+        expected = f"a {name} tensor of shape ({shape}), as the dataset gives, or {FORMS[self.kind]}"
+        return _checks.fail(OWNER, "x", expected, got)
+
+
+def _is_list_of(x: Any, kinds: Any) -> bool:
+    return isinstance(x, list | tuple) and len(x) > 0 and all(isinstance(one, kinds) for one in x)
+
+
+def _check_kept(keep: Sequence[str], there: Sequence[str], where: str) -> None:
+    absent = [name for name in keep if name not in there]
+    if absent:
+        near = get_close_matches(absent[0], list(there), n=1)
+        remedy = f"Did you mean {near[0]!r}?" if near else ""
+        raise _checks.fail("predict", "keep", f"columns of {where}", repr(absent[0]), remedy)

@@ -1,0 +1,307 @@
+"""The training loop, to be read from top to bottom."""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from labelspace import _checks, _devices, _distributed
+from labelspace.augment.named import Augment
+from labelspace.learner import Learner
+from labelspace.training import checkpoint, evaluate, resumable
+from labelspace.training.build import Job, Outline, make_learner, training_labels
+from labelspace.training.config import Config
+from labelspace.training.feed import Feed
+from labelspace.training.optimizer import add_penalty, learning_rate, make_optimiser, set_rate
+from labelspace.training.seeds import generator, stream_seed
+
+Report = Callable[[str, dict[str, Any]], None]
+IGNORED = -100
+
+
+class TrainingError(_checks.WorkError):
+    """Training that cannot go on, for example because the loss is not a number."""
+
+
+@dataclass
+class Progress:
+    """Where a run is: everything besides weights that a checkpoint must hold."""
+
+    epoch: int = 0
+    step: int = 0
+    loss_sum: float = 0.0
+    history: list[dict[str, Any]] = field(default_factory=list)
+    best_value: float = math.inf
+    best_epoch: int = -1
+    best: dict[str, Tensor] | None = None
+    seconds: float = 0.0  # of this epoch's steps so far, also those before a resume
+    times: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Loop:
+    """One run: training, evaluation on validation data after every epoch, checkpoints on the way.
+
+    Args:
+        job: what to train.
+        folder: where checkpoints go; None for none.
+        seconds: write a checkpoint when so many seconds have passed since the last; a run is the same for any value.
+        report: called with an event's name and its numbers, for progress bars and trackers.
+        teacher: a model whose outputs are passed to methods that need them.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        folder: Path | None = None,
+        *,
+        seconds: float = 30.0,
+        report: Report | None = None,
+        teacher: nn.Module | None = None,
+    ) -> None:
+        """Build everything and go back to the last checkpoint, if there is one."""
+        self.job, self.config = job, job.config
+        self.folder, self.seconds = folder, seconds
+        self.report = report or (lambda event, numbers: None)
+        self.feed = Feed(job.dataset.train, job.dataset, job.config)
+        self.validation = Feed(job.dataset.validation, job.dataset, job.config)
+        # looked at for the record only: nothing may be chosen by it
+        self.test = Feed(job.dataset.test, job.dataset, job.config) if "test-curve" in job.config.record else None
+        self.y = training_labels(job)
+        self.augment = Augment.parse(self.config.augment, job.dataset.kind)
+        self.device = self.feed.device
+        # built on the CPU, so that the start is the same on every device
+        self.learner = make_learner(job.config, Outline.of(job.dataset), job.space, job.options).to(self.device)
+        if "teacher" in self.learner.criterion.needs and teacher is None:
+            remedy = "Train a teacher first and pass its run folder."
+            raise _checks.fail("train", "teacher", f"given for {job.config.method}", None, remedy)
+        self.teacher = None if teacher is None else teacher.to(self.device)
+        self.optimiser = make_optimiser(self.config, self.learner.parameter_groups(self.config.weight_decay))
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.config.precision == "float16")
+        self.progress = Progress()
+        self._restore()
+        # of the losses of this epoch; on the device, where reading it would make every step wait
+        self.total = torch.tensor(self.progress.loss_sum, dtype=_devices.wide(self.device), device=self.device)
+        self.call = DistributedDataParallel(self.learner) if _distributed.world_size() > 1 else self.learner
+
+    def run(self) -> Learner:
+        """Train to the end and return the learner, at the epoch that the configuration wants to keep."""
+        state, last_saved = self.progress, time.monotonic()
+        self.learner.train()
+        while state.epoch < self.config.epochs and not self._stopped():
+            set_rate(self.optimiser, learning_rate(self.config, state.epoch))
+            for step, rows in self._batches(state.epoch):
+                began = time.perf_counter()
+                self._step(step, rows)
+                state.step, state.seconds = step + 1, state.seconds + time.perf_counter() - began
+                last_saved = self._save_if_due(last_saved, distributed=False)
+            self._end_epoch()
+            last_saved = self._save_if_due(last_saved, distributed=True)
+        if state.best is not None:
+            self.learner.load_state_dict(state.best)
+        return self.learner
+
+    def _batches(self, epoch: int) -> Iterator[tuple[int, Tensor]]:
+        """Yield the batches of an epoch that are still to do."""
+        order = torch.randperm(len(self.feed), generator=generator(self.config.seed, "order", epoch))
+        batches = in_batches(order, self.config.batch_size)
+        for step in range(self.progress.step, len(batches)):
+            yield step, batches[step]
+
+    def _step(self, step: int, rows: Tensor) -> None:
+        """Take one step on a batch, and add its loss to the epoch's."""
+        epoch, seed, samples = self.progress.epoch, self.config.seed, len(rows)
+        # the model's own draws (dropout) too are a function of the place, so nothing has to be remembered
+        _devices.seed(self.device, stream_seed(seed, "model", epoch, step, _distributed.rank()))
+        x, y = self.feed.take(rows), _devices.moved(self.y[rows], self.device)
+        if self.augment:
+            x, y = self.augment(x, y, len(self.job.dataset.names), generator(seed, "augmentation", epoch, step))
+        x, y, rows = self._share(x), self._share(y, padding=IGNORED), self._share(rows)
+        extras = {"index": _devices.moved(rows, self.device)}
+        if self.teacher is not None:
+            with torch.no_grad():
+                extras["teacher"] = self.teacher(x)
+        loss = self._loss(x, y, extras)
+        mean = _mean_over_ranks(loss, self.total.dtype)
+        if self.device.type == "cpu":
+            self._check(float(mean))
+        self.total = self.total + mean * samples
+        self.optimiser.zero_grad()
+        self.scaler.scale(loss).backward()
+        self.scaler.unscale_(self.optimiser)
+        if self.config.head_l2:
+            add_penalty(self.learner.model.head_weight(), self.config.head_l2)  # type: ignore[operator]
+        if self.config.clip is not None:
+            nn.utils.clip_grad_norm_(self.learner.parameters(), self.config.clip)
+        self.scaler.step(self.optimiser)
+        self.scaler.update()
+
+    def _check(self, value: float) -> None:
+        """Stop at a loss that is not a number; the weights before this step are still good."""
+        if math.isfinite(value):
+            return
+        if self.folder is not None and self._finite():
+            self._save()
+        raise self._not_finite(value, "loss")
+
+    def _settle(self) -> None:
+        """Wait for the device and note the losses so far; stop where one of them was not a number."""
+        self.progress.loss_sum = float(self.total)
+        if not math.isfinite(self.progress.loss_sum):
+            raise self._not_finite(self.progress.loss_sum, "loss")
+
+    def _loss(self, x: Tensor, y: Tensor, extras: dict[str, Tensor]) -> Any:
+        try:
+            with evaluate.autocast(self.config, self.device):
+                return self.call(x, y, **extras)
+        except ValueError as error:
+            if "more than 1 value per channel" not in str(error):
+                raise
+            got = f"{len(x)} (the model normalises over the batch)"
+            raise _checks.fail("train", "batch_size", "at least 2 for this model", got) from error
+
+    def _share(self, tensor: Tensor, padding: int | None = None) -> Tensor:
+        """Return this rank's part of a batch; the last ranks repeat a sample and ignore it where parts are unequal."""
+        world = _distributed.world_size()
+        if world == 1:
+            return tensor
+        size = -(-len(tensor) // world)
+        start = _distributed.rank() * size
+        mine = tensor[start : start + size]
+        missing = size - len(mine)
+        if missing == 0:
+            return mine
+        filler = tensor[:1].expand(missing, *tensor.shape[1:])
+        if padding is not None:
+            filler = torch.zeros_like(filler) if filler.is_floating_point() else torch.full_like(filler, padding)
+        return torch.cat([mine, filler])
+
+    def _end_epoch(self) -> None:
+        state, waiting = self.progress, time.perf_counter()
+        self._settle()
+        began = time.perf_counter()
+        state.seconds += began - waiting
+        self.learner.end_epoch()
+        evaluate.fit_labels(self.learner, self.feed, self.y)
+        found = self._judged(self.validation)
+        if found and not math.isfinite(found["nll"]):
+            raise self._not_finite(found["nll"], "validation loss")
+        line = {
+            "epoch": state.epoch,
+            "learning_rate": learning_rate(self.config, state.epoch),
+            "train_loss": state.loss_sum / len(self.feed),
+            **{f"validation_{name}": value for name, value in found.items()},
+        }
+        seconds = {"train_seconds": state.seconds, "evaluation_seconds": time.perf_counter() - began}
+        self._keep_if_better(found)
+        if self.test is not None:
+            line |= {f"test_{name}": value for name, value in self._judged(self.test).items()}
+            state.times.append({"epoch": state.epoch, **seconds})
+        state.history.append(line)
+        state.epoch, state.step, state.loss_sum, state.seconds = state.epoch + 1, 0, 0.0, 0.0
+        self.total = torch.zeros_like(self.total)
+        # seconds have a place of their own: an epoch's line holds only what the configuration determines
+        self.report("epoch", {**line, "epochs": self.config.epochs, "seconds": sum(seconds.values())})
+
+    def _judged(self, feed: Feed) -> dict[str, float]:
+        return evaluate.summary(evaluate.scores_of(self.learner, feed, self.config), feed.y)
+
+    def _keep_if_better(self, validation: dict[str, float]) -> None:
+        """Remember the weights of the first epoch that is better than all before it."""
+        state = self.progress
+        if self.config.best_by == "last":
+            state.best_epoch = state.epoch
+            return
+        value = evaluate.to_minimise(validation, self.config.best_by)
+        if value < state.best_value:
+            state.best_value, state.best_epoch = value, state.epoch
+            state.best = {name: value.detach().clone() for name, value in self.learner.state_dict().items()}
+
+    def _stopped(self) -> bool:
+        patience = self.config.patience
+        return patience is not None and self.progress.epoch - 1 - self.progress.best_epoch >= patience
+
+    def _save_if_due(self, last_saved: float, distributed: bool) -> float:
+        """Save when it is time, and return when it was last done.
+
+        Ranks together save between epochs only: moving their pending statistics to rank 0 within an epoch would add
+        them up in another order, and numbers must not depend on the clock.
+        """
+        if self.folder is None or distributed != (_distributed.world_size() > 1):
+            return last_saved
+        if not _agreed(time.monotonic() - last_saved >= self.seconds):
+            return last_saved
+        self._save()
+        return time.monotonic()
+
+    def _save(self) -> None:
+        assert self.folder is not None
+        self._settle()
+        self.learner.criterion.gather()
+        if _distributed.rank() != 0:
+            return
+        state = {
+            "learner": self.learner.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "scaler": self.scaler.state_dict(),
+            "progress": dict(vars(self.progress)),
+        }
+        checkpoint.save(self.folder, state)
+
+    def _finite(self) -> bool:
+        """Whether everything a checkpoint would hold can be used: a bad batch may have entered running statistics."""
+        state = self.learner.state_dict().values()
+        return all(bool(torch.isfinite(value).all()) for value in state if value.is_floating_point())
+
+    def _restore(self) -> None:
+        state = None if self.folder is None else checkpoint.load(self.folder, self._check_state)
+        if state is None:
+            return
+        self.learner.load_state_dict(state["learner"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        if state.get("scaler"):
+            self.scaler.load_state_dict(state["scaler"])
+        self.progress = Progress(**state["progress"])
+        self.report("resumed", {"epoch": self.progress.epoch, "step": self.progress.step})
+
+    def _check_state(self, state: Any) -> None:
+        steps = len(in_batches(torch.arange(len(self.feed)), self.config.batch_size))
+        resumable.check(state, self.learner.state_dict(), self.optimiser, self.config.epochs, steps)
+
+    def _not_finite(self, value: float, what: str) -> TrainingError:
+        there = self.folder is not None and (self.folder / checkpoint.CURRENT).is_file()
+        kept = f" The last good checkpoint is kept in {self.folder}." if there else ""
+        return TrainingError(not_finite(self.config, self.progress.epoch, what, value) + kept)
+
+
+def in_batches(order: Tensor, size: int) -> list[Tensor]:
+    """Return the samples of an epoch, in their last axis, in batches."""
+    batches = list(torch.split(order, size, dim=-1))
+    if len(batches) > 1 and batches[-1].shape[-1] == 1:
+        # one sample alone has no batch statistics: it joins the batch before it
+        batches[-2:] = [torch.cat(batches[-2:], dim=-1)]
+    return batches
+
+
+def not_finite(config: Config, epoch: int, what: str, value: float) -> str:
+    """Return what to say of a loss that is not a number."""
+    where = f"method {config.method!r}, epoch {epoch}, learning rate {learning_rate(config, epoch):g}"
+    remedy = "Lower learning_rate, set clip, or check the data for extreme values"
+    return f"The {what} became {value} ({where}). {remedy}."
+
+
+def _agreed(due: bool) -> bool:
+    """Return rank 0's answer: clocks differ, and saving is something all ranks do together."""
+    if _distributed.world_size() == 1:
+        return due
+    return bool(_distributed.sum_over_ranks(torch.tensor(float(due and _distributed.rank() == 0))) > 0)
+
+
+def _mean_over_ranks(loss: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return the loss of the whole batch: ranks hold shares that were scaled up by their number."""
+    return _distributed.sum_over_ranks(loss).to(dtype) / _distributed.world_size()

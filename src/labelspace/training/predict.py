@@ -1,0 +1,166 @@
+"""From samples to the scores of a finished run, a piece at a time."""
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from labelspace import _checks, _devices, models
+from labelspace.analysis.layers import activations, layer_names
+from labelspace.data.normalise import Normalise
+from labelspace.training import evaluate, features
+from labelspace.training.inputs import Inputs
+
+if TYPE_CHECKING:
+    from labelspace.training.run import Run
+
+# so many categories are named in a message
+SHOWN = 5
+
+Scorer = Callable[[Any], Tensor]
+
+
+def scorer(run: "Run", device: str = "cpu") -> Scorer:
+    """Return a function from samples in the form of the dataset (or of the run's frozen network) to scores ``(N, K)``.
+
+    Batches of ``evaluate.BATCH`` samples give the same bits as the run's own evaluation.
+
+    Args:
+        run: a finished run; its model is built once.
+        device: where to compute; scores come back to the CPU.
+    """
+    there = _place(run, device)
+    return _prepared(run, run.learner().to(there), there)
+
+
+def _place(run: "Run", device: str) -> torch.device:
+    """Return the device that is asked for, if it is here and knows the numbers that the run computes with."""
+    name = _devices.resolved("predict", device)
+    if run.config.precision == "float64":
+        _devices.check_precision("predict", run.config.precision, name)
+    return _devices.placed(name)
+
+
+def _prepared(run: "Run", function: Scorer, device: torch.device) -> Scorer:
+    """Return a function of samples that are first brought into the form the run's model takes, and to its device."""
+    normalise = Normalise.stored(run.preprocessing)
+    dtype = torch.float64 if run.config.precision == "float64" else torch.float32
+    frozen = None if run.config.backbone is None else models.backbone(run.config.backbone)
+
+    @torch.no_grad()
+    def prepared(samples: Any) -> Tensor:
+        batch = normalise(samples if frozen is None else backbone_features(frozen, samples))
+        if batch.is_floating_point():
+            batch = batch.to(dtype)
+            if run.config.channels_last and batch.ndim == 4:
+                batch = batch.contiguous(memory_format=torch.channels_last)
+        with evaluate.autocast(run.config, device):
+            return function(_devices.moved(batch, device)).cpu()
+
+    return prepared
+
+
+def scores_of(run: "Run", x: Any, device: str = "cpu") -> Tensor:
+    """Return scores ``(N, K)`` of tensors or raw samples; what cannot be read stops it, unknown categories are told.
+
+    Args:
+        run: a finished run.
+        x: see ``Run.predict``.
+        device: see ``Run.predict``.
+    """
+    return _over(run, x, scorer(run, device))
+
+
+def features_of(run: "Run", x: Any, layer: str | None, device: str = "cpu") -> Tensor:
+    """Return the activations ``(N, F)`` of a layer of a run's model, or its features.
+
+    Args:
+        run: a finished run.
+        x: see ``Run.predict``.
+        layer: a name of the model's ``named_modules()``.
+        device: see ``Run.predict``.
+    """
+    there = _place(run, device)
+    model = run.learner().to(there).model
+
+    def found(batch: Tensor) -> Tensor:
+        if layer is not None:
+            return activations("Run.features", model, batch, layer)
+        result = model(batch)
+        if not isinstance(result, tuple):
+            remedy = f"The layers are: {', '.join(layer_names(model))}."
+            raise _checks.fail("Run.features", "layer", "given for a model that returns no features", None, remedy)
+        penultimate: Tensor = result[1]
+        return penultimate.flatten(1)
+
+    return _over(run, x, _prepared(run, found, there))
+
+
+def _over(run: "Run", x: Any, function: Scorer) -> Tensor:
+    inputs = Inputs(run.preprocessing, run.config.backbone)
+    found, unseen = [], Counter[tuple[str, str]]()
+    for batch, new in _batches(inputs, x):
+        found.append(function(batch))
+        unseen.update(new)
+    if not found:
+        raise _checks.fail("Run", "x", "at least one sample", "none")
+    for sentence in about_unseen(unseen):
+        warnings.warn(sentence, UserWarning, stacklevel=5)
+    return torch.cat(found)
+
+
+def backbone_features(frozen: models.Backbone, samples: Any) -> Tensor:
+    """Return a frozen network's features, in batches of the size that training extracted."""
+    starts = range(0, len(samples), features.BATCH)
+    parts = [frozen.extract(frozen.prepare(samples[start : start + features.BATCH])) for start in starts]
+    return torch.cat(parts)
+
+
+def about_unseen(unseen: Mapping[tuple[str, str], int]) -> list[str]:
+    """Return a sentence for each column with categories that training did not have.
+
+    Args:
+        unseen: how often each (column, category) occurs.
+
+    Example:
+        >>> about_unseen({("colour", "green"): 2})
+        ["Training had no 'green' in 'colour' (2 rows): such a row counts as none of the known categories."]
+    """
+    sentences = []
+    for column in dict.fromkeys(name for name, _ in unseen):
+        counts = Counter({category: count for (name, category), count in unseen.items() if name == column})
+        shown = ", ".join(repr(category) for category, _ in counts.most_common(SHOWN))
+        shown += f" and {len(counts) - SHOWN} others" if len(counts) > SHOWN else ""
+        total = counts.total()
+        rows = f"{total} row{'' if total == 1 else 's'}"
+        sentences.append(
+            f"Training had no {shown} in {column!r} ({rows}): such a row counts as none of the known categories."
+        )
+    return sentences
+
+
+def flat(unseen: Mapping[str, Mapping[str, int]]) -> dict[tuple[str, str], int]:
+    """Return counts per (column, category)."""
+    return {(column, category): count for column, counts in unseen.items() for category, count in counts.items()}
+
+
+def _batches(inputs: Inputs, x: Any) -> Iterator[tuple[Any, dict[tuple[str, str], int]]]:
+    if isinstance(x, Tensor):
+        inputs.check(x)
+        for start in range(0, len(x), evaluate.BATCH):
+            yield x[start : start + evaluate.BATCH], {}
+        return
+    for piece in inputs.pieces(x, evaluate.BATCH):
+        _check_readable(piece.names, piece.problems)
+        yield piece.x, flat(piece.unseen)
+
+
+def _check_readable(names: Sequence[str], problems: Mapping[int, str]) -> None:
+    if problems:
+        place, why = next(iter(problems.items()))
+        more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
+        remedy = "Repair or leave them out; `labelspace predict` names them all and goes on."
+        raise _checks.fail("Run", "x", "samples that can all be read", f"{names[place]} ({why}){more}", remedy)

@@ -1,0 +1,376 @@
+"""train() and the Run it gives back."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from labelspace import _checks, _devices, _distributed
+from labelspace._checks import DamagedError
+from labelspace.criteria import criterion_class
+from labelspace.criteria.layout import likeliest
+from labelspace.criteria.registry import method_name
+from labelspace.data.dataset import Dataset
+from labelspace.data.given import as_dataset, data_options
+from labelspace.learner import Learner
+from labelspace.models.registry import model_name
+from labelspace.records import RunFolder, warn_of_damage, whole
+from labelspace.space import LabelSpace
+from labelspace.training import evaluate, predict
+from labelspace.training.build import Job, Outline, make_learner, prepare
+from labelspace.training.config import FILLED_IN, Config, make_config
+from labelspace.training.feed import Feed
+from labelspace.training.inputs import described
+from labelspace.training.loop import Loop, Report
+from labelspace.training.preprocessed import checked
+from labelspace.training.restored import restored
+from labelspace.training.teacher import Teacher
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A finished run: its configuration, what it measured, and the model.
+
+    Args:
+        config: every choice that determined it.
+        result: accuracy and negative log-likelihood of validation and test data (nothing of a part without samples),
+            epochs trained, which one was kept (``best_epoch``, from 0), its key.
+        epochs: one dict per epoch.
+        scores: ``validation_scores``, ``validation_y``, ``test_scores``, ``test_y``.
+        space: the label space it used or learned.
+        weights: of model and criterion.
+        preprocessing: what a batch goes through, and the names and shapes needed to build the model again.
+        option_spaces: the label spaces among the method's options, such as a pre-trained embedding.
+        folder: where it is on disk, if anywhere.
+        times: ``train_seconds`` (its steps) and ``evaluation_seconds`` (what followed, but for the test curve) of each
+            epoch, where ``record`` asked for the test curve; not part of what two equal runs have in common.
+    """
+
+    config: Config
+    result: dict[str, Any]
+    epochs: list[dict[str, Any]]
+    scores: dict[str, Tensor]
+    space: LabelSpace
+    weights: dict[str, Tensor]
+    preprocessing: dict[str, Any]
+    option_spaces: Mapping[str, LabelSpace] = field(default_factory=dict)
+    folder: Path | None = None
+    times: list[dict[str, Any]] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        """Return one line: what was trained and how well."""
+        test = self.result.get("test") or {}  # nothing without samples
+        said = [f"{name} {test[name]:.4f}" for name in ("accuracy", "nll") if name in test]
+        what = f"{self.config.method} {self.config.model} seed {self.config.seed}"
+        return f"Run({what}: test {', '.join(said) or 'without samples'})"
+
+    @classmethod
+    def load(cls, folder: str | Path, *, allow_damaged: bool = False) -> "Run":
+        """Read a finished run; nothing in the folder is executed.
+
+        Every file must be what the run was finished with, and all of them of one run; a folder that is replaced
+        meanwhile is read again.
+
+        Args:
+            folder: of the run.
+            allow_damaged: read also what is damaged, as far as it goes, and warn.
+        """
+        return whole(folder, cls.of_folder, allow_damaged)
+
+    @classmethod
+    def of_folder(cls, stored: RunFolder) -> "Run":
+        """Return the run of a folder; for readers that read more of it than the run."""
+        config = make_config(**stored.config())
+        for name in config.option_keys:  # names of files follow from them
+            _checks.choice("Run.load", "option_keys", name, criterion_class(config.method).space_options)
+        result = stored.result()  # first: it is what a run that is not finished lacks
+        space, preprocessing = stored.label_space(), checked(stored.preprocessing(), stored.path)
+        if list(space.names) != preprocessing.get("names"):
+            got = (
+                f"classes {list(space.names)[:5]} where preprocessing.json has {str(preprocessing.get('names'))[:200]}"
+            )
+            stored.damaged("label_space.safetensors", got)
+        return cls(
+            config=config,
+            result=result,
+            epochs=stored.epochs(),
+            scores=stored.scores(),
+            space=space,
+            weights=stored.weights(),
+            preprocessing=preprocessing,
+            option_spaces={name: stored.option_space(name) for name in config.option_keys},
+            folder=stored.path,
+            times=stored.times(),
+        )
+
+    @property
+    def test_curve(self) -> list[float]:
+        """Test accuracy after each epoch, recorded where ``record`` asked for it and used for no choice.
+
+        Example:
+            >>> run = train("digits", model="linear", epochs=3, limit=100, record="test-curve")
+            >>> len(run.test_curve), run.test_curve[-1] == run.result["test"]["accuracy"]
+            (3, True)
+        """
+        if "test-curve" not in self.config.record:
+            remedy = "Train it with record='test-curve' (--record test-curve)."
+            raise _checks.fail("train", "record", "'test-curve' for a test curve", list(self.config.record), remedy)
+        return [line["test_accuracy"] for line in self.epochs]
+
+    def learner(self) -> Learner:
+        """Build the trained model and criterion again, from the record alone: files that it names are not read."""
+        return restored(self)
+
+    def predict(self, x: Any, *, device: str = "cpu") -> Tensor:
+        """Return class indices ``(N,)``.
+
+        Args:
+            x: a tensor in the form of the dataset (uint8 images, columns, token ids), or raw samples, prepared as the
+                training data were: a path (CSV, Parquet, NPZ, a picture or a folder of pictures), a dict of columns or
+                of one row, a DataFrame, a list of texts or of pictures' files. What cannot be read, or has
+                scores that are not finite, stops it; a category that training did not have is told by a warning.
+            device: where to compute: auto, cpu, cuda, cuda:1 or mps, wherever it was trained. Results are on the CPU.
+
+        Example:
+            >>> rows, labels = [[float(value)] for value in range(40)], ["low"] * 20 + ["tall"] * 20
+            >>> run = train((rows, labels), model="linear", epochs=20, learning_rate=0.1)
+            >>> run.predict(torch.tensor([[3.0], [35.0]]))
+            tensor([0, 1])
+        """
+        return likeliest("Run.predict", self.scores_of(x, device=device), 1)
+
+    def scores_of(self, x: Any, *, device: str = "cpu") -> Tensor:
+        """Return scores ``(N, K)``; ``x`` and ``device`` are as for ``predict``."""
+        return predict.scores_of(self, x, device)
+
+    def features(self, x: Any, layer: str | None = None, *, device: str = "cpu") -> Tensor:
+        """Return what a layer makes of samples, ``(N, F)``; maps and sequences are flattened.
+
+        Args:
+            x: as for ``predict``.
+            layer: its name in the model, as ``analysis.layer_names(run.learner().model)`` lists them; by default the
+                features, the input of the head.
+            device: as for ``predict``.
+
+        Example:
+            >>> run = train("digits", model="mlp-16-8", epochs=1, limit=100)
+            >>> samples = torch.zeros(3, 1, 8, 8, dtype=torch.uint8)
+            >>> run.features(samples).shape, run.features(samples, layer="body.1").shape
+            (torch.Size([3, 8]), torch.Size([3, 16]))
+        """
+        return predict.features_of(self, x, layer, device)
+
+
+def train(
+    data: Any = "digits",
+    *,
+    space: str | Path | LabelSpace | None = None,
+    smoothing: float | None = None,
+    out: str | Path | None = None,
+    checkpoint_seconds: float = 30.0,
+    report: Report | None = None,
+    **options: Any,
+) -> Run:
+    """Train one model with one method and return the finished run.
+
+    With ``out`` the run is kept in a folder there, named by its configuration and seed: killed and called again it goes
+    on where it was and ends bit-identical to an uninterrupted run; finished, it is read instead of computed.
+
+    Args:
+        data: anything that ``labelspace.data.load`` takes: a name, a folder or file, or something in memory: a pair
+            ``(x, y)``, a DataFrame with ``label="column"``, a torch or Hugging Face Dataset, a dict of ready parts
+            ``{"train": …, "test": …}``, a Dataset of labelspace.
+        space: for methods that need one, a LabelSpace or what ``labelspace.spec.named`` takes: ordinal, uniform,
+            wordnet, text, lda, an order ``low<mid<high``, groups (``groups:cat,dog|car,bus``, ``groups:cifar10-3``, a
+            file of lines ``pets: cat, dog``), a taxonomy or a label file.
+        smoothing: shorthand for ``method_options={"smoothing": …}``.
+        out: the folder that holds runs.
+        checkpoint_seconds: how often to write a checkpoint.
+        report: called with an event's name and its numbers.
+        options: the fields of ``Config``: method (a name, a ``Criterion`` class or a factory of one), model (a name, a
+            torch module or a function ``(input_shape, output_dim) -> module``), epochs, seed, learning_rate, …; and
+            the options of ``labelspace.data.load`` but for its seed: ``label="grade"``, ``classes=["cat", "dog"]``,
+            ``validation="first 5000"``. Among ``method_options`` a label space (``pretrained`` of labelemb) is one, or
+            anything that ``space`` may be.
+
+    Example:
+        >>> run = train("digits", method="uniform", model="linear", epochs=2, limit=100)
+        >>> sorted(run.result)
+        ['best_epoch', 'epochs', 'key', 'test', 'train_samples', 'validation']
+    """
+    given = dict(options)
+    given.update(named_parts(given))
+    for name in FILLED_IN:
+        if name in given:
+            raise _checks.fail("train", name, "left out: it is filled in", repr(given[name]))
+    if smoothing is not None:
+        given["method_options"] = {**given.get("method_options", {}), "smoothing": smoothing}
+    given["data_options"] = data_options("train", given)
+    given["method_options"], spaces = _taken_out(given.get("method", "onehot"), given.get("method_options", {}))
+    dataset = None if isinstance(data, str | Path) else as_dataset(data, given["data_options"])
+    name = str(data) if dataset is None else str(dataset.source.get("path", "given in Python"))
+    named_space = str(space) if isinstance(space, str | Path) else None
+    config = make_config(**given, data=name, space=named_space, world=_distributed.world_size())
+    with own_threads_and_draws(config):
+        job = prepare(config, dataset, space if isinstance(space, LabelSpace) else None, spaces)
+        return train_job(job, out, checkpoint_seconds=checkpoint_seconds, report=report)
+
+
+def named_parts(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the names of a model and a method that were given as objects."""
+    names = {"model": model_name, "method": method_name}
+    return {part: name(options[part]) for part, name in names.items() if not isinstance(options.get(part, ""), str)}
+
+
+def _taken_out(method: Any, options: Any) -> tuple[Any, dict[str, LabelSpace]]:
+    """Return the options as a configuration can hold them, and those that are label spaces."""
+    if not isinstance(options, dict) or not any(isinstance(value, LabelSpace) for value in options.values()):
+        return options, {}
+    known = criterion_class(method).space_options
+    spaces = {name: options[name] for name in known if isinstance(options.get(name), LabelSpace)}
+    return {**options, **dict.fromkeys(spaces, "given in Python")}, spaces
+
+
+@contextmanager
+def own_threads_and_draws(config: Config) -> Iterator[None]:
+    """Compute with the configuration's threads, and leave the caller's threads and random state as they were."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(config.threads)
+    try:
+        with _devices.own_draws(config.device):
+            yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def train_job(
+    job: Job,
+    out: str | Path | None = None,
+    *,
+    checkpoint_seconds: float = 30.0,
+    report: Report | None = None,
+) -> Run:
+    """Train a prepared job; see ``train``."""
+    with own_threads_and_draws(job.config):
+        return _trained(job, out, checkpoint_seconds, report)
+
+
+def _trained(job: Job, out: str | Path | None, seconds: float, report: Report | None) -> Run:
+    teacher = None if job.config.teacher is None else Teacher(Run.load(job.config.teacher), job.dataset)
+    if out is None:
+        loop = Loop(job, None, report=report, teacher=teacher)
+        return _finished(job, loop, loop.run(), None)
+    folder = RunFolder(Path(out) / job.config.run_name())
+    make_learner(job.config, Outline.of(job.dataset), job.space, job.options)  # what cannot be built leaves no folder
+    first, alone = _distributed.rank() == 0, _distributed.world_size() == 1
+    # read without a lock, also where nothing can be written
+    run = finished_run(folder) if alone else None
+    if run is None:
+        if first:
+            folder.make()
+        with folder.locked() if first else nullcontext():
+            _distributed.wait()
+            run = finished_run(folder)
+            _distributed.wait()  # nobody writes before all have looked
+            if run is None:
+                return _resumed(job, folder, seconds, report, teacher)
+    if report is not None:
+        report("finished", {"folder": str(folder.path)})
+    return run
+
+
+def finished_run(folder: RunFolder) -> Run | None:
+    """Return the run of a folder, or None where it is not finished or damaged; what killed processes left there goes.
+
+    Args:
+        folder: of the run, which may not be there.
+    """
+    if folder.mark() is None:
+        return None
+    try:
+        run = Run.load(folder.path)
+    except DamagedError as error:
+        warn_of_damage(error)
+        return None
+    folder.sweep()
+    return run
+
+
+def _resumed(
+    job: Job,
+    folder: RunFolder,
+    seconds: float,
+    report: Report | None,
+    teacher: nn.Module | None,
+) -> Run:
+    """Go on with a run to its end."""
+    first = _distributed.rank() == 0
+    if first:
+        folder.create(job.config.model_dump(mode="json"))
+    loop = Loop(job, folder.path, seconds=seconds, report=report, teacher=teacher)
+    run = _finished(job, loop, loop.run(), folder.path)
+    if first:
+        keep(run, folder)
+    _distributed.wait()
+    return run
+
+
+def keep(run: Run, folder: RunFolder) -> None:
+    """Write everything a finished run leaves into its folder."""
+    folder.finish(
+        epochs=run.epochs,
+        weights=run.weights,
+        scores=run.scores,
+        space=run.space,
+        preprocessing=run.preprocessing,
+        option_spaces=run.option_spaces,
+        result=run.result,
+        times=run.times,
+    )
+
+
+def _finished(job: Job, loop: Loop, learner: nn.Module, folder: Path | None) -> Run:
+    assert isinstance(learner, Learner)
+    learner.criterion.gather()
+    scores, result = {}, {}
+    for part in ("validation", "test"):
+        feed = Feed(getattr(job.dataset, part), job.dataset, job.config)
+        scores[f"{part}_scores"] = evaluate.scores_of(learner, feed, job.config)
+        scores[f"{part}_y"] = feed.y.clone()
+        result[part] = evaluate.summary(scores[f"{part}_scores"], feed.y)
+    learner.cpu()  # what a record holds can be read anywhere
+    state = loop.progress
+    facts = {"key": job.config.key(), "epochs": state.epoch, "best_epoch": state.best_epoch}
+    facts["train_samples"] = len(job.dataset.train)
+    return Run(
+        config=job.config,
+        result={**result, **facts},
+        epochs=state.history,
+        times=state.times,
+        scores=scores,
+        space=learner.criterion.label_space(),
+        weights={name: value.detach().clone().contiguous() for name, value in learner.state_dict().items()},
+        preprocessing={**preprocessing_of(job.dataset), **_architecture(learner.model)},
+        option_spaces=job.options,
+        folder=folder,
+    )
+
+
+def _architecture(model: nn.Module) -> dict[str, Any]:
+    """Return the configuration of a network whose name does not say all, so that its record can do without a folder."""
+    found = getattr(model, "architecture", None)
+    return {} if found is None else {"architecture": dict(found)}
+
+
+def preprocessing_of(dataset: Dataset) -> dict[str, Any]:
+    """Return what a record must hold to build the model again and to prepare its samples."""
+    return {
+        **dataset.normalise.plain(),
+        **Outline.of(dataset).plain(),
+        "vocabulary": None if dataset.vocabulary is None else list(dataset.vocabulary),
+        "input": described(dataset),
+    }
