@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from labelspace import LabelSpace, confusion, groups, lda, permuted, random_like, text, tree, uniform, wordnet
+from labelspace import LabelSpace, confusion, groups, lda, ordinal, permuted, random_like, text, tree, uniform, wordnet
 from labelspace.spec.named import named, words
 
 NAMES = ["cat", "dog", "truck"]
@@ -67,8 +67,8 @@ def test_a_space_in_words() -> None:
         "tree: 2 classes in 1 group, depth 2": tree({"p": ["a", "b"], "q": {"r": ["c", "d"]}}).subset(["a", "b"]),
         "text: 2 classes by their names, read by letters": text(["ab", "ba"], letters),
         "confusion: 2 classes by the mistakes of a model": confusion([[1, 2], [3, 4]], ["a", "b"]),
-        "shuffled: 3 classes of uniform, under wrong names": permuted(uniform(3), 0),
-        "random rows, as flat as those of uniform: 3 classes": random_like(uniform(3), 0),
+        "shuffled: 3 classes of ordinal, under wrong names": permuted(ordinal(3), 0),
+        "random rows, as flat as those of ordinal: 3 classes": random_like(ordinal(3), 0),
         "relations of text: 2 classes": text(["ab", "ba"], letters).relations(),
         "lls: 2 classes": LabelSpace(("a", "b"), torch.eye(2), "relations", {"builder": "lls"}),
         "a matrix: 2 classes": LabelSpace(("a", "b"), torch.eye(2), "relations"),

@@ -12,13 +12,18 @@ from labelspace import _checks
 from labelspace.space import LabelSpace
 
 TRIES = 100
+RELATIVE, ABSOLUTE = 1e-4, 1e-7  # entries that differ by less differ by rounding
+FLAT = 1e-8  # of an entropy: a row this near to the flattest is that row
 
 
 def permuted(space: LabelSpace, seed: int) -> LabelSpace:
     """Return the space with its classes in shuffled order: the same entries under the wrong names.
 
+    A shuffle that changes nothing is drawn again. Where every shuffle changes nothing, as of a uniform space, there is
+    no such control; ``source["same"]`` is then true.
+
     Args:
-        space: any label space; a uniform one looks the same in any order.
+        space: any label space.
         seed: the same seed gives the same shuffle.
 
     Example:
@@ -29,23 +34,27 @@ def permuted(space: LabelSpace, seed: int) -> LabelSpace:
     if not isinstance(space, LabelSpace):
         raise _checks.fail_type("permuted", "space", "a LabelSpace", repr(space))
     generator = torch.Generator().manual_seed(_checks.whole("permuted", "seed", seed))
-    # a shuffle that leaves every entry in its place would be no control; where all do (uniform), one is as good as none
+    # of vectors only what lies between them counts: a square that is turned is the same square
+    table = space.distances() if space.kind == "vectors" else space.matrix
     for _ in range(TRIES):
         order = torch.randperm(len(space), generator=generator)
-        matrix = space.matrix[order] if space.kind == "vectors" else space.matrix[order][:, order]
-        if not torch.equal(matrix, space.matrix):
+        same = _alike(table[order][:, order], table)
+        if not same:
             break
+    matrix = space.matrix[order] if space.kind == "vectors" else space.matrix[order][:, order]
     hops = None if space.hops is None else space.hops[order][:, order]
     source = {"builder": "permuted", "seed": int(seed), "order": order.tolist(), "of": dict(space.source)}
     # the shuffled space turns into relations, and compares its vectors, as the space does
     source |= {name: space.source[name] for name in ("temperature", "metric") if name in space.source}
-    return LabelSpace(space.names, matrix, space.kind, source, hops)
+    return LabelSpace(space.names, matrix, space.kind, {**source, **_said(same)}, hops)
 
 
 def random_like(space: LabelSpace, seed: int) -> LabelSpace:
     """Return random relations whose rows have the same entropies, diagonal entries kept.
 
-    Each row is a softmax of random numbers over the other classes, sharpened until its entropy is the row's.
+    Each row is a softmax of random numbers over the other classes, sharpened until its entropy is the row's. Rows that
+    are all those of the space, as happens with three classes, are drawn again. Where no others have these entropies,
+    as of two classes or a uniform space, there is no such control; ``source["same"]`` is then true.
 
     Args:
         space: any label space; vectors and costs are turned into relations first.
@@ -58,19 +67,35 @@ def random_like(space: LabelSpace, seed: int) -> LabelSpace:
     """
     if not isinstance(space, LabelSpace):
         raise _checks.fail_type("random_like", "space", "a LabelSpace", repr(space))
-    relations = space.relations()
     generator = torch.Generator().manual_seed(_checks.whole("random_like", "seed", seed))
-    rows = relations.matrix.double()
-    count = len(rows)
-    logits = torch.randn(count, count, dtype=torch.float64, generator=generator).fill_diagonal_(-math.inf)
+    rows = space.relations().matrix.double()
     own = rows.diagonal().clone()
     others = rows.clone().fill_diagonal_(0)
     mass = others.sum(1, keepdim=True)
     wanted = _entropy(others / torch.where(mass > 0, mass, 1))
-    drawn = _sharpened(logits, wanted) if count > 1 else torch.zeros_like(rows)
-    matrix = drawn * (1 - own)[:, None] + torch.diag(own)
-    source = {"builder": "random_like", "seed": seed, "of": dict(space.source)}
+    others_exist = bool(((wanted < math.log(max(len(rows) - 1, 1)) - FLAT) & (mass[:, 0] > 0)).any())
+    for _ in range(TRIES):
+        matrix = _drawn(wanted, generator) * (1 - own)[:, None] + torch.diag(own)
+        same = _alike(matrix, rows)
+        if not (same and others_exist):
+            break
+    source = {"builder": "random_like", "seed": seed, "of": dict(space.source), **_said(same)}
     return LabelSpace(space.names, matrix, "relations", source)
+
+
+def _alike(one: Tensor, other: Tensor) -> bool:
+    return torch.allclose(one, other, rtol=RELATIVE, atol=ABSOLUTE)
+
+
+def _said(same: bool) -> dict[str, bool]:
+    return {"same": True} if same else {}
+
+
+def _drawn(entropies: Tensor, generator: torch.Generator) -> Tensor:
+    """Return random rows of these entropies, zero on the diagonal."""
+    count = len(entropies)
+    logits = torch.randn(count, count, dtype=torch.float64, generator=generator).fill_diagonal_(-math.inf)
+    return _sharpened(logits, entropies) if count > 1 else torch.zeros_like(logits)
 
 
 def _entropy(rows: Tensor) -> Tensor:

@@ -98,9 +98,10 @@ def _words(space: LabelSpace) -> str:
         return f"order of {count}" if found is None else f"order: {_chain(found)}"
     if builder == "tree":
         return _tree_words(space)
+    void = "; no other is possible, so that it is no control" if space.source.get("same") is True else ""
     if builder == "permuted":
-        return f"shuffled: {count} of {space.source['of'].get('builder', 'a matrix')}, under wrong names"
-    return _said(space.source, count, space.names)
+        return f"shuffled: {count} of {space.source['of'].get('builder', 'a matrix')}, under wrong names{void}"
+    return _said(space.source, count, space.names) + void
 
 
 def _said(source: Mapping[str, Any], count: str, names: Sequence[str]) -> str:
