@@ -21,7 +21,7 @@ ADVICE = 'pip install "labelspace[compare]"'
 CONTRACT = PROJECT["tool"]["importlinter"]["contracts"][1]
 APPLICATION = [name for name in CONTRACT["forbidden_modules"] if name.startswith("labelspace.")]
 # examples of what scikit-learn computes
-WITH_MORE = {"labelspace.metrics.clusters.superclass_accuracy", "labelspace.metrics.transfer.linear_probe"}
+WITH_MORE = {"labelspace.metrics.probes.superclass_accuracy", "labelspace.metrics.probes.linear_probe"}
 
 
 def distributions(names: list[str]) -> dict[str, importlib.metadata.Distribution]:

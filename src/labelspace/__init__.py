@@ -27,15 +27,12 @@ from labelspace.criteria.tfkd import VirtualTeacher
 from labelspace.criteria.uniform import UniformSmoothing
 from labelspace.criteria.zipf import ZipfSmoothing
 from labelspace.learner import Learner
-from labelspace.sources.confusion import confusion
-from labelspace.sources.cost import cost
 from labelspace.sources.groups import groups
 from labelspace.sources.lda import lda
+from labelspace.sources.matrices import confusion, cost, ordinal, uniform
 from labelspace.sources.nulls import permuted, random_like
-from labelspace.sources.ordinal import ordinal
 from labelspace.sources.text import text
 from labelspace.sources.tree import tree
-from labelspace.sources.uniform import uniform
 from labelspace.sources.wordnet import wordnet
 from labelspace.space import LabelSpace
 

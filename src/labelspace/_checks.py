@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, TypeVar
 
 import torch
 from torch import Tensor
 
 MOST_CLASSES = 2**20  # larger numbers are ids that were taken for class indices
+Option = TypeVar("Option")
 LONGEST_HINT = 200  # characters of a name that is worth a suggestion
 
 
@@ -24,7 +25,7 @@ class Setting(NamedTuple):
     """An argument and a value that would help, inside of a remedy: a command line shows it as a flag."""
 
     name: str
-    value: Any = ...  # whatever fits
+    value: object = ...  # whatever fits
 
     def __str__(self) -> str:
         """Return it as it is written in Python."""
@@ -150,6 +151,15 @@ class LabelFileError(InputError):
         self.args = (str(path), why, remedy)
 
 
+class Interval(TypedDict, total=False):
+    """The ends that ``number`` takes, for functions that pass them on."""
+
+    low: float
+    high: float
+    open_low: bool
+    open_high: bool
+
+
 def fail(owner: str, argument: str, expected: str, got: object, remedy: Remedy = "") -> InputError:
     """Return the error of a wrong value, to be raised by the caller."""
     return InputError(owner, argument, expected, got, remedy)
@@ -163,7 +173,7 @@ def fail_type(owner: str, argument: str, expected: str, got: object, remedy: Rem
 def number(
     owner: str,
     argument: str,
-    value: Any,
+    value: object,
     *,
     low: float = -math.inf,
     high: float = math.inf,
@@ -192,7 +202,7 @@ def _as_float(value: Any) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def whole(owner: str, argument: str, value: Any, *, low: int = 0) -> int:
+def whole(owner: str, argument: str, value: object, *, low: int = 0) -> int:
     """Return ``value`` as an int of at least ``low``."""
     expected = f"a whole number of at least {low}"
     number = integer(owner, argument, value, expected)
@@ -201,14 +211,14 @@ def whole(owner: str, argument: str, value: Any, *, low: int = 0) -> int:
     return number
 
 
-def integer(owner: str, argument: str, value: Any, expected: str = "a whole number") -> int:
+def integer(owner: str, argument: str, value: object, expected: str = "a whole number") -> int:
     """Return ``value`` as an int; numpy's count, floats and booleans do not."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise fail_type(owner, argument, expected, repr(value))
     return int(value)
 
 
-def choice(owner: str, argument: str, value: Any, options: Iterable[Any]) -> Any:
+def choice(owner: str, argument: str, value: object, options: Iterable[Option]) -> Option:
     """Return ``value`` if it is one of ``options``; suggest the nearest one otherwise."""
     allowed = list(options)
     if value in allowed:
@@ -218,7 +228,7 @@ def choice(owner: str, argument: str, value: Any, options: Iterable[Any]) -> Any
     raise fail(owner, argument, f"one of {listed}", repr(value), f"Did you mean {near[0]!r}?" if near else "")
 
 
-def class_names(owner: str, classes: Any) -> tuple[str, ...]:
+def class_names(owner: str, classes: object) -> tuple[str, ...]:
     """Return unique class names from a number of classes or a sequence of names."""
     if isinstance(classes, bool):
         raise fail_type(owner, "classes", "a number of classes or a list of names", repr(classes))
@@ -271,7 +281,7 @@ def _some(names: Sequence[str], most: int = 8) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
-def matrix(owner: str, argument: str, value: Any, *, rows: int | None = None, square: bool = False) -> Tensor:
+def matrix(owner: str, argument: str, value: object, *, rows: int | None = None, square: bool = False) -> Tensor:
     """Return a finite two-dimensional float64 tensor (a copy)."""
     try:
         tensor = _dense(value).to("cpu", torch.float64).clone()
@@ -291,7 +301,7 @@ def matrix(owner: str, argument: str, value: Any, *, rows: int | None = None, sq
     return tensor
 
 
-def _dense(value: Any) -> Tensor:
+def _dense(value: object) -> Tensor:
     # numbers that are no tensor yet go to the CPU, whatever device is the default: their values are looked at
     tensor = value.detach() if isinstance(value, Tensor) else torch.as_tensor(value, device="cpu")
     if tensor.is_meta:
@@ -299,11 +309,11 @@ def _dense(value: Any) -> Tensor:
     return tensor if tensor.layout == torch.strided else tensor.to_dense()
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     return "a tensor on the meta device, which holds none" if getattr(value, "is_meta", False) else type(value).__name__
 
 
-def class_vector(owner: str, argument: str, value: Any, classes: int) -> Tensor:
+def class_vector(owner: str, argument: str, value: object, classes: int) -> Tensor:
     """Return one finite non-negative number per class, in float32, or float64 where it comes so."""
     try:
         tensor = _dense(value).clone()

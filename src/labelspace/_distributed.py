@@ -4,7 +4,6 @@ Every function is the identity (or 0, or 1) where no process group with more tha
 """
 
 import os
-from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -69,11 +68,11 @@ class _AllReduce(torch.autograd.Function):
         return total
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
+    def setup_context(ctx: object, inputs: tuple[Tensor], output: Tensor) -> None:
         pass
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+    def backward(ctx: object, gradient: Tensor) -> Tensor:
         return differentiable_sum_over_ranks(gradient.contiguous())
 
 

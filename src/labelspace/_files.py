@@ -39,12 +39,12 @@ def write_bytes(path: Path, content: bytes) -> Path:
     return path
 
 
-def write_json(path: Path, content: Any) -> Path:
+def write_json(path: Path, content: object) -> Path:
     """Write JSON that a person can read and a program can compare."""
     return write_bytes(path, json_bytes(content))
 
 
-def json_bytes(content: Any) -> bytes:
+def json_bytes(content: object) -> bytes:
     """Return what ``write_json`` writes."""
     return (json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
@@ -71,7 +71,7 @@ def digest(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
-def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
+def sealed(content: Mapping[str, object]) -> dict[str, object]:
     """Return plain data with their own digest among them.
 
     Example:
@@ -81,12 +81,12 @@ def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
     return {**content, DIGEST: digest(canonical(content))}
 
 
-def holds(content: Mapping[str, Any]) -> bool:
+def holds(content: Mapping[str, object]) -> bool:
     """Return whether plain data are what was sealed; those without a digest, of earlier versions or by hand, are."""
     return DIGEST not in content or content[DIGEST] == digest(canonical(content))
 
 
-def canonical(content: Mapping[str, Any]) -> bytes:
+def canonical(content: Mapping[str, object]) -> bytes:
     """Return one text for equal data, however they were laid out in a file; without their digest."""
     rest = {name: value for name, value in content.items() if name != DIGEST}
     try:

@@ -28,7 +28,7 @@ SEEDS = 2**32  # what scikit-learn accepts; one range for all functions
 NUMBERING = "numpy.unique(y, return_inverse=True) turns labels of any kind into names and indices."
 
 
-def tensor(owner: str, argument: str, value: Any, remedy: str = "") -> Tensor:
+def tensor(owner: str, argument: str, value: object, remedy: str = "") -> Tensor:
     """Return numbers as a dense tensor of their own type: lists of floats in float64, which torch would make float32.
 
     Args:
@@ -52,7 +52,7 @@ def tensor(owner: str, argument: str, value: Any, remedy: str = "") -> Tensor:
     return numbers if numbers.layout == torch.strided else numbers.to_dense()
 
 
-def _read(value: Any) -> Tensor:
+def _read(value: object) -> Tensor:
     if isinstance(value, list | tuple) and any(isinstance(part, Tensor) for part in value):
         return torch.stack([part.detach() if isinstance(part, Tensor) else _read(part) for part in value])
     try:
@@ -66,7 +66,7 @@ def _read(value: Any) -> Tensor:
     return torch.from_numpy(array.astype(array.dtype.newbyteorder("="), copy=False))
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
     try:
         parts = np.asarray(value).ravel()[:1].tolist()
     except (TypeError, ValueError, RuntimeError):
@@ -74,7 +74,7 @@ def _is_text(value: Any) -> bool:
     return bool(parts) and isinstance(parts[0], str | bytes)
 
 
-def matrix(owner: str, argument: str, value: Any, rows: int | None = None) -> Tensor:
+def matrix(owner: str, argument: str, value: object, rows: int | None = None) -> Tensor:
     """Return finite ``(N, D)`` float64 numbers with at least one row."""
     numbers = _checks.matrix(owner, argument, tensor(owner, argument, value))
     if len(numbers) == 0:
@@ -84,7 +84,7 @@ def matrix(owner: str, argument: str, value: Any, rows: int | None = None) -> Te
     return numbers
 
 
-def vector(owner: str, argument: str, value: Any, length: int | None = None) -> Tensor:
+def vector(owner: str, argument: str, value: object, length: int | None = None) -> Tensor:
     """Return finite ``(N,)`` float64 numbers, at least one."""
     numbers = tensor(owner, argument, value).to("cpu", torch.float64)
     if numbers.ndim != 1 or len(numbers) == 0 or (length is not None and len(numbers) != length):
@@ -96,7 +96,7 @@ def vector(owner: str, argument: str, value: Any, length: int | None = None) -> 
     return numbers
 
 
-def scores(owner: str, argument: str, value: Any) -> Tensor:
+def scores(owner: str, argument: str, value: object) -> Tensor:
     """Return finite ``(N, K)`` float64 scores of at least two classes."""
     numbers = matrix(owner, argument, value)
     if numbers.shape[1] == 1:
@@ -108,7 +108,7 @@ def scores(owner: str, argument: str, value: Any) -> Tensor:
 def probabilities(
     owner: str,
     argument: str,
-    value: Any,
+    value: object,
     remedy: str = "Turn scores into probabilities with torch.softmax(scores, dim=1) or decisions.Temperature.",
 ) -> Tensor:
     """Return ``(N, K)`` float64 probabilities, after checking that rows are such."""
@@ -127,7 +127,7 @@ def probabilities(
 
 
 def class_indices(
-    owner: str, argument: str, value: Any, *, samples: int | None = None, classes: int | None = None, lowest: int = 0
+    owner: str, argument: str, value: object, *, samples: int | None = None, classes: int | None = None, lowest: int = 0
 ) -> Tensor:
     """Return ``(N,)`` class indices as int64."""
     indices = tensor(owner, argument, value, NUMBERING).cpu()
@@ -150,7 +150,7 @@ def class_indices(
     return indices
 
 
-def predictions(owner: str, argument: str, value: Any, lowest: int = 0) -> tuple[Tensor, int | None]:
+def predictions(owner: str, argument: str, value: object, lowest: int = 0) -> tuple[Tensor, int | None]:
     """Return predicted indices from ``(N,)`` indices or ``(N, K)`` scores, and K where the scores tell it."""
     given = tensor(owner, argument, value, NUMBERING)
     if given.ndim != 2:
@@ -161,7 +161,7 @@ def predictions(owner: str, argument: str, value: Any, lowest: int = 0) -> tuple
 
 
 def pair(
-    owner: str, guesses: Any, y: Any, classes: int | None = None, source: str = "classes"
+    owner: str, guesses: object, y: object, classes: int | None = None, source: str = "classes"
 ) -> tuple[Tensor, Tensor, int]:
     """Return predictions, labels and K; without scores or ``classes``, K is one more than the largest index.
 
@@ -198,7 +198,7 @@ def highest(owner: str, **indices: Tensor) -> int:
     return max(int(values.max()) for values in indices.values())
 
 
-def class_count(owner: str, argument: str, value: Any) -> int:
+def class_count(owner: str, argument: str, value: object) -> int:
     """Return a number of classes."""
     number = _checks.whole(owner, argument, value, low=1)
     if number > MOST_CLASSES:
@@ -213,7 +213,7 @@ def table_of(owner: str, argument: str, number: int) -> int:
     return number
 
 
-def class_names(owner: str, argument: str, value: Any, number: int | None = None) -> tuple[str, ...]:
+def class_names(owner: str, argument: str, value: object, number: int | None = None) -> tuple[str, ...]:
     """Return unique names, from a number of classes or from a sequence, and ``number`` of them if that is given."""
     if isinstance(value, Integral) and not isinstance(value, bool):
         names = tuple(map(str, range(class_count(owner, argument, value))))
@@ -234,7 +234,7 @@ def class_names(owner: str, argument: str, value: Any, number: int | None = None
     return names
 
 
-def seed(owner: str, value: Any) -> int:
+def seed(owner: str, value: object) -> int:
     """Return a seed that all of numpy, torch and scikit-learn accept."""
     number = _checks.whole(owner, "seed", value)
     if number >= SEEDS:
@@ -242,7 +242,7 @@ def seed(owner: str, value: Any) -> int:
     return number
 
 
-def prices(owner: str, value: Any, classes: int | None = None) -> Tensor:
+def prices(owner: str, value: object, classes: int | None = None) -> Tensor:
     """Return the ``(K, K)`` price of calling a true ``i`` a ``j``, in float64.
 
     A cost space is its matrix; a space from a taxonomy or an order prices a mistake by the steps between the classes.

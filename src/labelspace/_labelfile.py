@@ -15,6 +15,7 @@ from torch import Tensor
 from labelspace import _files
 from labelspace._checks import DamagedError, LabelFileError, damaged, fail
 
+Header = dict[str, Any]  # an object of JSON; whoever reads it checks
 VERSION = 1  # of files with a matrix
 COMPRESSED = 2  # of files with the parts of a rule, which releases before it cannot read
 KEY = "labelspace"
@@ -26,7 +27,7 @@ TENSORS = {
 }
 
 
-def plain(source: Mapping[str, Any]) -> dict[str, Any]:
+def plain(source: Mapping[str, object]) -> Header:
     """Return ``source`` as plain JSON data, exactly what a file gives back."""
     try:
         text = json.dumps(dict(source), allow_nan=False, ensure_ascii=False)
@@ -39,7 +40,7 @@ def plain(source: Mapping[str, Any]) -> dict[str, Any]:
     return copy
 
 
-def write(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, Any]) -> Path:
+def write(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, object]) -> Path:
     """Write the file, whole or not at all."""
     # safetensors orders several metadata keys at random: one key keeps equal spaces equal byte for byte
     version = COMPRESSED if "form" in header else VERSION
@@ -50,7 +51,7 @@ def write(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, Any]) 
     return _files.write_bytes(path, content)
 
 
-def read(path: Path, allow_damaged: bool = False) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def read(path: Path, allow_damaged: bool = False) -> tuple[dict[str, Tensor], Header]:
     """Return the tensors and the header of a label file; files of earlier versions have no digest to check."""
     if not path.is_file():
         raise FileNotFoundError(f"There is no label file at {path}.")
@@ -66,7 +67,7 @@ def read(path: Path, allow_damaged: bool = False) -> tuple[dict[str, Tensor], di
     return tensors, header
 
 
-def parse(path: Path, content: bytes) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def parse(path: Path, content: bytes) -> tuple[dict[str, Tensor], Header]:
     """Return the tensors and the header of a label file that was read already, and whose digest was checked so."""
     try:
         found = from_bytes(content)
@@ -94,7 +95,7 @@ def _unreadable(path: Path, error: Exception) -> LabelFileError:
     return LabelFileError(path, f"it cannot be read as a label file ({error})", remedy)
 
 
-def _digest(tensors: Mapping[str, Tensor], header: Mapping[str, Any]) -> str:
+def _digest(tensors: Mapping[str, Tensor], header: Mapping[str, object]) -> str:
     """Return one digest of the words and of the numbers."""
     state = hashlib.blake2b(_files.canonical(header), digest_size=16)
     for name, tensor in sorted(tensors.items()):
@@ -103,7 +104,7 @@ def _digest(tensors: Mapping[str, Tensor], header: Mapping[str, Any]) -> str:
     return state.hexdigest()
 
 
-def _check_digest(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, Any], allowed: bool) -> None:
+def _check_digest(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, object], allowed: bool) -> None:
     if _files.DIGEST not in header or header[_files.DIGEST] == _digest(tensors, header):
         return
     remedy = "Build it again, or take it from where it came from."
@@ -114,7 +115,7 @@ def _check_digest(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str
         raise LabelFileError(path, error.why, error.remedy) from error
 
 
-def check_source(header: Mapping[str, Any]) -> None:
+def check_source(header: Mapping[str, object]) -> None:
     """Refuse names, and facts about where a space came from, that are not what a label file holds."""
     names, source = header["names"], header["source"]
     if not isinstance(names, list) or not isinstance(source, dict):
@@ -135,7 +136,7 @@ def check_source(header: Mapping[str, Any]) -> None:
         sound |= path
 
 
-def _header(path: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
+def _header(path: Path, metadata: Mapping[str, str]) -> Header:
     if KEY not in metadata:
         remedy = "Build one with labelspace.cost(), confusion() or LabelSpace(...) and save it."
         raise LabelFileError(path, "a safetensors file, but not a label file", remedy)

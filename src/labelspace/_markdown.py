@@ -1,7 +1,6 @@
 """Text in Markdown that is shown as it is: a class may be called ``<script>``, ``a|b`` or ``[press](https://…)``."""
 
 import re
-from typing import Any
 
 # what begins or ends markup within a line: emphasis, code, links, cells, mathematics of GitHub, struck-out text
 _WITHIN = re.compile(r"([\\`*_{}\[\]|#~$])")
@@ -11,7 +10,7 @@ _BEGINNING = re.compile(r"^(?:[-+](?=\s|$)|[-=](?=[-=\s]*$)|\d+(?=[.)](?:\s|$)))
 _ADDRESS = re.compile(r"(?i)(?<=\w)(:)(?=//)|(?<=www)(\.)")
 
 
-def plain(text: Any) -> str:
+def plain(text: object) -> str:
     r"""Return text on one line in which Markdown finds nothing of its own.
 
     Example:

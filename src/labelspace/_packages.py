@@ -4,7 +4,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import re
-from typing import Any
+from types import ModuleType
 
 # what the extra `compare` brings, by import name
 APPLICATION = {
@@ -33,7 +33,7 @@ def missing() -> str:
     )
 
 
-def optional(owner: str, module: str, extra: str) -> Any:
+def optional(owner: str, module: str, extra: str) -> ModuleType:
     """Return an imported module, or explain which extra to install or what is broken.
 
     Args:

@@ -55,7 +55,7 @@ class LabelSpace:
         names: Sequence[str],
         matrix: Tensor | Rows,
         kind: Kind,
-        source: Mapping[str, Any] | None = None,
+        source: Mapping[str, object] | None = None,
         hops: Tensor | None = None,
     ) -> None:
         """Check everything once, so that no later step has to."""
@@ -249,7 +249,7 @@ class LabelSpace:
     def save(self, path: str | Path) -> Path:
         """Write one safetensors file, whole or not at all, and return its path."""
         tensors = self.tensors | ({} if self.hops is None else {"hops": self.hops})
-        header: dict[str, Any] = {"names": list(self.names), "kind": self.kind, "source": dict(self.source)}
+        header: _labelfile.Header = {"names": list(self.names), "kind": self.kind, "source": dict(self.source)}
         if self.rule is not None:
             header |= {"form": self.rule.form, "facts": self.rule.facts()}
         return _labelfile.write(Path(path), tensors, header)
@@ -275,7 +275,7 @@ class LabelSpace:
         return cls._made(Path(path), *_labelfile.parse(Path(path), content))
 
     @classmethod
-    def _made(cls, path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> "LabelSpace":
+    def _made(cls, path: Path, tensors: dict[str, Tensor], header: _labelfile.Header) -> "LabelSpace":
         try:
             _labelfile.check_source(header)
             hops = tensors.pop("hops", None)
@@ -292,7 +292,7 @@ def kept_mass(weights: Tensor) -> Tensor:
     return torch.where(total > 0, weights / torch.where(total > 0, total, 1), alone)
 
 
-def _checked_matrix(given: Any, names: tuple[str, ...], kind: Kind) -> Tensor:
+def _checked_matrix(given: object, names: tuple[str, ...], kind: Kind) -> Tensor:
     square = kind != "vectors"
     matrix = _checks.matrix("LabelSpace", "matrix", given, rows=len(names), square=square)
     if square and bool((matrix < 0).any()):
@@ -312,7 +312,7 @@ def _checked_matrix(given: Any, names: tuple[str, ...], kind: Kind) -> Tensor:
     return held
 
 
-def _checked_hops(given: Any, names: tuple[str, ...]) -> Tensor:
+def _checked_hops(given: object, names: tuple[str, ...]) -> Tensor:
     hops = _checks.matrix("LabelSpace", "hops", given, rows=len(names), square=True)
     wrong = (hops != hops.round()) | (hops < -1) | (hops > LONGEST_PATH) | (hops != hops.T)
     wrong |= torch.eye(len(names), dtype=torch.bool) & (hops != 0)

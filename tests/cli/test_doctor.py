@@ -11,9 +11,8 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from labelspace import _packages
-from labelspace.cli import health
-from labelspace.cli.doctor import doctor
-from labelspace.cli.health import Finding
+from labelspace.cli import doctor as health
+from labelspace.cli.doctor import Finding, doctor
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 app.command()(doctor)

@@ -58,7 +58,7 @@ def test_groups_that_do_not_fit_the_data() -> None:
     Path("bad.txt").write_text(LINES.replace("9", "1"))
     semantic = [*TRAIN, "--method", "semantic", "--space"]
     refused("Got '1' (in 'round', line 1) again (in 'tall', line 2)", *semantic, "bad.txt")
-    refused("which is no class of the data", *semantic, "groups:cifar10-1")
+    refused("which is none of the classes", *semantic, "groups:cifar10-1")
     refused("nothing for '0' and 7 more of 10 classes", *semantic, "groups:1,2")
 
 

@@ -178,7 +178,7 @@ def test_templates_are_read_back() -> None:
         (["build", "nowhere.txt"], "does not exist"),
         (["build", "nowhere.safetensors"], "no label file"),
         (["build", "tree.txt", "--classes", "cat,dog,bus,tram"], "nothing for 'tram'"),
-        (["build", "tree.txt", "--classes", "cat,dog"], "'bus' (road > bus, line 3), which is no class"),
+        (["build", "tree.txt", "--classes", "cat,dog"], "'bus' (road > bus, line 3), which is none of the classes"),
         (["build", "uniform", "--classes", "a,b", "--data", "digits"], "left out where the classes come from data"),
         (["build", "uniform", "--classes", "a,a"], "'a' more than once"),
         (["build", "uniform", "--classes", ","], "at least one class"),

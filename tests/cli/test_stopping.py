@@ -33,7 +33,8 @@ except KeyboardInterrupt:
 """
 BUSY = """
 import hashlib, pathlib, sys
-from labelspace.cli import health, main
+from labelspace.cli import doctor as health
+from labelspace.cli import main
 
 def busy():
     pathlib.Path(sys.argv[-1]).touch()

@@ -12,7 +12,7 @@ from labelspace import data
 from labelspace.comparison import Comparison, compare
 from labelspace.comparison.entries import Named, check_methods, make_entries
 from labelspace.sources.lda import lda
-from labelspace.sources.ordinal import ordinal
+from labelspace.sources.matrices import ordinal
 from labelspace.space import LabelSpace
 from labelspace.sweeps.executors import InProcess
 from labelspace.training.build import Job, training_labels

@@ -29,7 +29,7 @@ from typer.testing import CliRunner
 from hostile.mutations import Chance, odd
 from hostile.outcomes import Case, chance
 from labelspace import InputError, compare, groups, train
-from labelspace.cli import health
+from labelspace.cli import doctor as health
 from labelspace.cli.main import app
 from labelspace.sweeps import executors
 

@@ -13,8 +13,9 @@ import torch
 from hostile.mutations import Chance, mutated_bytes, mutated_plain, odd
 from hostile.outcomes import Case, chance
 from labelspace import LabelSpace, confusion, cost, groups, ordinal, permuted, tree, uniform
-from labelspace.spec.named import named, words
+from labelspace.spec.named import named
 from labelspace.spec.prices import has_prices, implied
+from labelspace.spec.words import words
 
 READABLE = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4"}
 

@@ -12,8 +12,9 @@ import torch
 from hostile.mutations import Chance, mutated_bytes, mutated_plain
 from hostile.outcomes import Case, chance
 from labelspace import LabelSpace, tree, wordnet
-from labelspace.spec.named import named, words
+from labelspace.spec.named import named
 from labelspace.spec.prices import cost_words, prices
+from labelspace.spec.words import words
 
 LINES = "animal > pet > cat\nanimal > pet > dog\nvehicle > car\nvehicle > bus\n"
 PAIRS = "child,parent\ncat,pet\ndog,pet\npet,animal\nanimal,\ncar,vehicle\nbus,vehicle\nvehicle,\n"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelspace import LabelSpace, cost, groups, ordinal, permuted, random_like, uniform
-from labelspace.spec.named import words
+from labelspace.spec.words import words
 
 SEEDS = range(200)
 SPACES = {

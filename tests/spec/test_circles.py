@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from labelspace import LabelFileError, LabelSpace, metrics, tree, wordnet
-from labelspace.spec.named import named, words
+from labelspace.spec.named import named
 from labelspace.spec.prices import cost_words, implied
+from labelspace.spec.words import words
 
 SQUARE = np.array([[0.0, 1.0], [1.0, 0.0]])
 

@@ -10,8 +10,8 @@ from torch.testing import assert_close
 from labelspace import groups, tree, wordnet
 from labelspace.data.readers.cifar import NAMES_10
 from labelspace.metrics import level_accuracy
-from labelspace.spec.named import named, words
-from labelspace.spec.spread import spoken_space, spread_words
+from labelspace.spec.named import named
+from labelspace.spec.words import spoken_space, spread_words, words
 
 # Table 1 of the paper, read row by row: the columns are the clusters
 TABLE = {
@@ -138,7 +138,7 @@ def test_a_label_file_of_a_tree_is_read_as_groups(tmp_path: Path) -> None:
     [
         ("a: cat\nb: dog", "g.txt: .*nothing for 'car'. Add it to a group; a group of one is allowed"),
         ("a: cat, dog\nb: car, cat", "Got 'cat' \\(in 'a', line 1\\) again \\(in 'b', line 2\\). Keep one"),
-        ("a: cat, dgo\nb: car, dog", "'dgo' \\(in 'a', line 1\\), which is no class of the data. Did you mean 'dog'"),
+        ("a: cat, dgo\nb: car, dog", "'dgo' \\(in 'a', line 1\\), which is none of the classes. Did you mean 'dog'"),
         ("a: cat, dog\nb:", "groups, one a line. Got 'b:' in line 2. Write lines such as 'pets: cat, dog'"),
         ("a: cat, dog\ncar", "groups, one a line. Got 'car' in line 2"),
     ],
@@ -156,7 +156,7 @@ def test_what_is_wrong_with_groups_is_said_once(text: str, message: str, tmp_pat
         ("groups:cat,dog||car", "group 2 of which is empty"),
         ("groups:cifar10-x", "groups: one of cifar10-0, .*Did you mean 'cifar10-"),
         ("groups:", "groups: one of cifar10-0"),
-        ("groups:cifar10-1", "which is no class of the data"),
+        ("groups:cifar10-1", "which is none of the classes"),
     ],
 )
 def test_what_is_wrong_after_the_prefix_is_said_once(spec: str, message: str) -> None:

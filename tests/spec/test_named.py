@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from labelspace import LabelSpace, confusion, groups, lda, ordinal, permuted, random_like, text, tree, uniform, wordnet
-from labelspace.spec.named import named, words
+from labelspace.spec.named import named
+from labelspace.spec.words import words
 
 NAMES = ["cat", "dog", "truck"]
 

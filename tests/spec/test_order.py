@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from labelspace import ordinal
-from labelspace.spec.named import named, words
-from labelspace.spec.order import by_value, numeric_order, order, order_of
+from labelspace.spec.named import by_value, named, numeric_order, order, order_of
+from labelspace.spec.words import words
 
 SIZES = ["high", "low", "mid"]
 
@@ -27,13 +27,13 @@ def test_blanks_do_not_matter_and_classes_may_be_left_to_the_text() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("low<hgih<mid", "Got 'hgih', which is no class of the data. Did you mean 'high'?"),
+        ("low<hgih<mid", "Got 'hgih', which is none of the classes. Did you mean 'high'?"),
         ("low<High<mid", "Did you mean 'high'?"),
         ("low<mid", "Got nothing for 'high'. Put it where it belongs"),
         ("low<mid<low<high", "Got 'low' again. Keep one of them."),
         ("low<<high", "Got 'low<<high'. Write for example 'low<mid<high'."),
         ("<", "Write for example"),
-        ("a<b<c", "Got 'a', which is no class of the data and 2 more that are none. The classes are: 'high', 'low'"),
+        ("a<b<c", "Got 'a', which is none of the classes and 2 more that are none. The classes are: 'high', 'low'"),
     ],
 )
 def test_every_class_must_be_named_once(text: str, message: str) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from labelspace import LabelSpace, cost, groups, ordinal, permuted, tree, uniform, wordnet
 from labelspace.cli.label_templates import cost_template
-from labelspace.spec.order import order
+from labelspace.spec.named import order
 from labelspace.spec.prices import cost_words, has_prices, implied, prices
 
 SIZES = ("high", "low", "mid")
@@ -178,8 +178,8 @@ def replaced(row: int, column: int, value: object) -> str:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (replaced(0, 3, "hihg"), "'hihg' (first row), which is no class of the data. Did you mean 'high'?"),
-        (replaced(2, 0, "midd"), "'midd' (line 3), which is no class of the data. Did you mean 'mid'?"),
+        (replaced(0, 3, "hihg"), "'hihg' (first row), which is none of the classes. Did you mean 'high'?"),
+        (replaced(2, 0, "midd"), "'midd' (line 3), which is none of the classes. Did you mean 'mid'?"),
         (replaced(2, 0, "low"), "'low' (line 2) again (line 3)"),
         (table(MATRIX[:3]), "Got nothing for 'high'. `labelspace labels template DATA --cost`"),
         (table([row[:3] for row in MATRIX[:3]]), "Got nothing for 'high'"),
@@ -199,7 +199,7 @@ def replaced(row: int, column: int, value: object) -> str:
         ("a,b\nc,d\n", "Got no class in either, but 'b'"),
         (
             "true,predicted,cost\n*,*,1\nlow,hgih,2\n",
-            "'hgih' as predicted class in line 3, which is no class of the data.",
+            "'hgih' as predicted class in line 3, which is none of the classes.",
         ),
         (
             "true,predicted,cost\n*,*,1\nlow,high,2\nlow,high,3\n",

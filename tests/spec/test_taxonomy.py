@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from labelspace import tree
 from labelspace.cli.label_templates import space_template
-from labelspace.spec.named import named, words
+from labelspace.spec.named import named
 from labelspace.spec.taxonomy import taxonomy
+from labelspace.spec.words import words
 
 # ragged: Boots three levels down, Hat two
 NAMES = ["Hat", "Boots", "Tote", "Sandals"]
@@ -176,9 +177,13 @@ def test_a_template_is_a_tree_of_one_group(names: list[str], tmp_path: Path) -> 
         (
             "t.txt",
             LINES.replace("Tote", "Toat"),
-            "'Toat' (Bags > Toat, line 4), which is no class of the data. Did you",
+            "'Toat' (Bags > Toat, line 4), which is none of the classes. Did you",
         ),
-        ("t.txt", LINES + "Bags > Backpack\n", "Got 'Backpack' (Bags > Backpack, line 5), which is no class"),
+        (
+            "t.txt",
+            LINES + "Bags > Backpack\n",
+            "Got 'Backpack' (Bags > Backpack, line 5), which is none of the classes",
+        ),
         ("t.txt", LINES.replace("Bags > Tote\n", ""), "Got nothing for 'Tote'"),
         ("t.txt", LINES + "Bags > Hat\n", "Got 'Hat' (Apparel > Hat, line 3) again (Bags > Hat, line 5)"),
         ("t.txt", LINES + "Bags > Tote\n", "Got 'Tote' (Bags > Tote, line 4) again"),

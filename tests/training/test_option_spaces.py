@@ -98,7 +98,7 @@ def test_a_sweep_reads_it_in_every_process_and_group(tmp_path: Path) -> None:
     [
         (
             ordinal(["a", "b"]),
-            "`pretrained` .* must be a label space with every class of the data. Got nothing for '0'",
+            "`pretrained` .* must be a label space with every class. Got nothing for '0'",
         ),
         ("nowhere.safetensors", "There is no label file at nowhere.safetensors"),
         ("wordnett", "`pretrained` .* must be one of .* Did you mean 'wordnet'"),

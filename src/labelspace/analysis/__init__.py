@@ -1,14 +1,12 @@
 """Geometry of classes: how far apart they lie, which trees they form, and how well two pictures of them agree."""
 
-from labelspace.analysis.centers import center_distances, target_distances
+from labelspace.analysis.centers import center_distances, class_means, spectral_vectors, target_distances
+from labelspace.analysis.features import layer_features, layer_names, projection
 from labelspace.analysis.hierarchy import Tree, tree
-from labelspace.analysis.layers import layer_features, layer_names
 from labelspace.analysis.naa import naa_distances
 from labelspace.analysis.pairing import Agreement, agreement
-from labelspace.analysis.project import projection
 from labelspace.analysis.ranks import RankCorrelation, kendall
 from labelspace.analysis.relatives import neighbours, row_entropy
-from labelspace.analysis.vectors import class_means, spectral_vectors
 
 __all__ = [
     "Agreement",

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -11,6 +10,8 @@ from torch import Tensor
 from labelspace import _checks, _inputs
 from labelspace._inputs import Numbers
 from labelspace.space import LabelSpace
+
+Nested = str | tuple["Nested", "Nested"]  # a class, or two branches
 
 METHODS = ("average", "complete", "single", "weighted", "centroid", "median", "ward")
 
@@ -30,9 +31,9 @@ class Tree:
     order: tuple[int, ...]
     names: tuple[str, ...]
 
-    def nested(self) -> Any:
+    def nested(self) -> Nested:
         """Return nested pairs of names, such as ``(("cat", "dog"), "car")``."""
-        nodes: list[Any] = list(self.names)
+        nodes: list[Nested] = list(self.names)
         for left, right in self.linkage[:, :2].long().tolist():
             nodes.append((nodes[left], nodes[right]))
         return nodes[-1]

@@ -164,7 +164,7 @@ def _tested(distances: Numbers, classes: int) -> tuple[Float[Tensor, "k k"], Boo
     return matrix, measured
 
 
-def _without_diagonal(argument: str, value: Any) -> Tensor:
+def _without_diagonal(argument: str, value: object) -> Tensor:
     """Return numbers with a diagonal of zeros: it is not read, so that it may hold anything."""
     numbers = _inputs.tensor("kendall", argument, value).to("cpu", torch.float64).clone()
     return numbers.fill_diagonal_(0) if numbers.ndim == 2 else numbers

@@ -5,7 +5,7 @@ import inspect
 import json
 import shlex
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import ParamSpec
 
 from labelspace._checks import InputError, Setting
 
@@ -19,25 +19,25 @@ COMMANDS = (
     "Processes",
 )  # functions whose arguments are flags of the command of that name
 
-Command = TypeVar("Command", bound=Callable[..., None])
+Arguments = ParamSpec("Arguments")
 
 
-def speaks_of_flags(*own: str) -> Callable[[Command], Command]:
+def speaks_of_flags(*own: str) -> Callable[[Callable[Arguments, None]], Callable[Arguments, None]]:
     """Decorate a command: errors about arguments of the library are raised about its flags.
 
     Args:
         own: further options of data that are flags of this command, such as ``seed``.
     """
 
-    def decorate(command: Command) -> Command:
+    def decorate(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
         @functools.wraps(command)
-        def wrapped(*arguments: Any, **options: Any) -> None:
+        def wrapped(*arguments: Arguments.args, **options: Arguments.kwargs) -> None:
             try:
                 command(*arguments, **options)
             except InputError as error:
                 raise Flags(command, *own).translated(error) from error
 
-        return wrapped  # type: ignore[return-value]
+        return wrapped
 
     return decorate
 
@@ -99,11 +99,11 @@ def flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _typed(name: str, value: Any) -> str:
+def _typed(name: str, value: object) -> str:
     """Return a flag with its value as people type it."""
     if isinstance(value, tuple):
         return f"{name} {'x'.join(str(size) for size in value)}"

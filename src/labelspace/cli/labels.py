@@ -1,16 +1,12 @@
 """``labelspace labels``: build label spaces and prices, look at them, compare them, and get files to fill in."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from labelspace import _checks
-from labelspace.analysis import neighbours
 from labelspace.cli.flags import speaks_of_flags
-from labelspace.cli.heat_map import heat_map, shortened
-from labelspace.cli.label_difference import difference
 from labelspace.cli.label_input import (
     OWNER,
     Known,
@@ -21,12 +17,11 @@ from labelspace.cli.label_input import (
     space_of,
 )
 from labelspace.cli.label_templates import cost_template, space_template
+from labelspace.cli.label_views import cheapest, difference, heat_map, nearest, shortened, summary, title
 from labelspace.cli.options import DataDir, DataOption, Label, reader_options
 from labelspace.cli.screen import bad_input_exits, console, print_file, print_json
 from labelspace.space import LabelSpace
-from labelspace.spec.named import words
-from labelspace.spec.prices import cost_words
-from labelspace.spec.spread import spread_words
+from labelspace.spec.words import words
 
 MOST_SQUARES = 20
 MOST_CLASSES, FEW = 1000, 10  # up to so many classes all are listed, of more a few
@@ -83,9 +78,9 @@ def build(
     if out is not None:
         _save(built, out)
     if as_json:
-        print_json({"file": None if out is None else str(out), **_summary(built)})
+        print_json({"file": None if out is None else str(out), **summary(built)})
         return
-    _print(*_title(built))
+    _print(*title(built))
     _print("nothing is written without -o FILE.safetensors" if out is None else f"written to {out}")
 
 
@@ -121,15 +116,15 @@ def show(
     chosen = shown.names[: FEW if many else None] if class_name is None else (shown.names[shown.index(class_name)],)
     priced = shown.kind == "cost"
     number = NUMBERS[shown.metric or shown.kind]
-    nearest = _cheapest(shown, chosen, k) if priced else _nearest(shown, chosen, k)
+    others_of = cheapest(shown, chosen, k) if priced else nearest(shown, chosen, k)
     if as_json:
-        near = {name: [{"class": other, number: value} for other, value in nearest[name]] for name in chosen}
-        print_json({**_summary(shown), "source": dict(shown.source), "nearest": near})
+        near = {name: [{"class": other, number: value} for other, value in others_of[name]] for name in chosen}
+        print_json({**summary(shown), "source": dict(shown.source), "nearest": near})
         return
-    _print(*_title(shown), "", "cheapest mistakes" if priced else f"nearest classes ({number})")
+    _print(*title(shown), "", "cheapest mistakes" if priced else f"nearest classes ({number})")
     width = max(len(shortened(name)) for name in chosen)
     for name in chosen:
-        others = "  ".join(f"{shortened(other)} ({value:.3g})" for other, value in nearest[name])
+        others = "  ".join(f"{shortened(other)} ({value:.3g})" for other, value in others_of[name])
         _print(f"  {shortened(name):<{width}}  {others}".rstrip())
     if len(chosen) < len(shown) and class_name is None:
         _print(f"  … and {len(shown) - len(chosen):,} more: see one with --class NAME")
@@ -159,12 +154,12 @@ def diff(
     _checks.whole(OWNER, "k", k, low=1)
     options = reader_options(label=label, data_option=data_option, data_dir=data_dir)
     known = known_classes(classes, data, options)
-    one = _read(first, known, cost)
+    one = _read_as("first", first, known, cost)
     # a word such as wordnet has no classes of its own: they are those of the first space
-    two = _read(second, Known(one.names, known.dataset), cost)
+    two = _read_as("second", second, Known(one.names, known.dataset), cost)
     found = difference(one, two)
     if as_json:
-        print_json({"first": _summary(one), "second": _summary(two), **found.to_json(k)})
+        print_json({"first": summary(one), "second": summary(two), **found.to_json(k)})
         return
     _print(f"first   {words(one)}", f"second  {words(two)}", *found.lines(k))
 
@@ -186,7 +181,7 @@ def subset(
     part = whole.subset(chosen_classes(names, whole))
     _save(part, out)
     if as_json:
-        print_json({"file": str(out), **_summary(part)})
+        print_json({"file": str(out), **summary(part)})
         return
     _print(f"{len(part)} of {len(whole)} classes written to {out}")
 
@@ -215,31 +210,20 @@ def template(
     print_file(cost_template(names, long) if cost else space_template(names))
 
 
-def _nearest(space: LabelSpace, chosen: Sequence[str], k: int) -> dict[str, list[tuple[str, float]]]:
-    everyone = len(chosen) == len(space)
-    found = neighbours(space, k=k) if everyone else {name: space.nearest(name, k) for name in chosen}
-    # larger is nearer, so that a distance comes with a minus; people know distances without
-    plain = space.metric == "euclidean"
-    return {name: [(other, abs(value) if plain else value) for other, value in found[name]] for name in chosen}
-
-
-def _cheapest(space: LabelSpace, chosen: Sequence[str], k: int) -> dict[str, list[tuple[str, float]]]:
-    """Return the cheapest mistakes for each true class: prices may differ by direction, which distances do not."""
-    _checks.whole(OWNER, "k", k, low=1)
-    found = {}
-    for name in chosen:
-        row = space.index(name)
-        order = [place for place in space.matrix[row].argsort(stable=True).tolist() if place != row]
-        found[name] = [(space.names[place], float(space.matrix[row, place])) for place in order[:k]]
-    return found
-
-
 def _read(spec: str, known: Known, cost: bool = False, beside: str | None = None) -> LabelSpace:
     if cost:
         return prices_of(spec, known, beside)
     if beside is not None:
         raise _checks.fail(OWNER, "space", "left out without --cost", repr(beside))
     return space_of(spec, known)
+
+
+def _read_as(argument: str, spec: str, known: Known, cost: bool) -> LabelSpace:
+    """Return a space; an error says which of two it is about."""
+    try:
+        return _read(spec, known, cost)
+    except _checks.InputError as error:
+        raise error.about(owner="labels diff", argument=argument) from error
 
 
 def _save(space: LabelSpace, out: Path) -> None:
@@ -251,19 +235,6 @@ def _save(space: LabelSpace, out: Path) -> None:
         if error.errno is None:  # the library's own message about the folder
             raise
         raise _checks.fail(OWNER, "out", "a file that can be written", f"{out}: {error.strerror}") from error
-
-
-def _summary(space: LabelSpace) -> dict[str, Any]:
-    mass = {"mass": spread_words(space)} if spread_words(space) else {}
-    form = {} if space.rule is None else {"form": space.rule.form}
-    return {"kind": space.kind, "words": words(space), **mass, **form, "classes": list(space.names)}
-
-
-def _title(space: LabelSpace) -> list[str]:
-    example = [cost_words(space)[1]] if space.kind == "cost" else []
-    mass = [spread_words(space)] if spread_words(space) else []
-    form = "" if space.rule is None else f", compressed ({space.rule.form})"
-    return [words(space), f"{space.kind} of {len(space)} classes{form}", *mass, *example]
 
 
 def _print(*lines: str) -> None:

@@ -38,7 +38,7 @@ class Commands(TyperGroup):
         with _readable_errors():
             return super().make_context(*arguments, **options)
 
-    def invoke(self, context: Any) -> Any:
+    def invoke(self, context: Any) -> object:
         """Read what stands after the command, and do it."""
         with _readable_errors():
             return super().invoke(context)
@@ -57,7 +57,7 @@ def _readable_errors() -> Iterator[None]:
 class App(typer.Typer):
     """The commands; called, they are a process of their own, which a signal stops."""
 
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
+    def __call__(self, *arguments: object, **options: object) -> object:
         """Do what the command line says, and exit."""
         stop_on_signals()
         try:

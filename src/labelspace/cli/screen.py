@@ -11,7 +11,7 @@ import unicodedata
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, ParamSpec, Self
 
 import typer
 from rich.console import Console
@@ -31,7 +31,7 @@ NO_MEMORY = (
 
 OUR_FAULT = "a fault of ours; please report what follows, with the output of `labelspace doctor`."
 
-Command = TypeVar("Command", bound=Callable[..., None])
+Arguments = ParamSpec("Arguments")
 
 
 def shown(text: object) -> str:
@@ -76,7 +76,7 @@ console = Screen(width=None if sys.stdout.isatty() else 100, highlight=False)
 errors = Screen(stderr=True, highlight=False)
 
 
-def print_json(content: Any) -> None:
+def print_json(content: object) -> None:
     """Print plain data as JSON; what ``shown`` would write out is escaped as JSON does it."""
     text = json.dumps(content, indent=2, ensure_ascii=False)
     # such letters are only inside of strings, where JSON has an escape for every sixteen bits
@@ -107,14 +107,14 @@ def bars(*more: str) -> Progress:
     return Progress(*columns, *map(Words, more), console=errors, transient=True, disable=not errors.is_terminal)
 
 
-def bad_input_exits(command: Command) -> Command:
+def bad_input_exits(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
     """Turn bad input into one clear line and exit code 2, and work that failed into exit code 1.
 
     Anything else is a fault of ours: it keeps its traceback, and exits with 1 too.
     """
 
     @functools.wraps(command)
-    def wrapped(*arguments: Any, **options: Any) -> None:
+    def wrapped(*arguments: Arguments.args, **options: Arguments.kwargs) -> None:
         warnings.showwarning = _note  # type: ignore[assignment]
         try:
             command(*arguments, **options)
@@ -133,7 +133,7 @@ def bad_input_exits(command: Command) -> Command:
             errors.print(f"labelspace: {OUR_FAULT}", style="red", soft_wrap=True)
             raise
 
-    return wrapped  # type: ignore[return-value]
+    return wrapped
 
 
 def _said(what: object, code: int) -> typer.Exit:
@@ -147,7 +147,7 @@ def _is_of_memory(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or "out of memory" in text or "allocate memory" in text
 
 
-def _note(message: Warning | str, *place: Any) -> None:
+def _note(message: Warning | str, *place: object) -> None:
     """Say a warning of the library in one line; where in the code it was raised helps nobody here."""
     errors.print(f"labelspace: {in_one_line(message)}", style="yellow", soft_wrap=True)
 

@@ -13,7 +13,8 @@ import signal
 import sys
 import threading
 import time
-from typing import Any, Never
+from types import FrameType
+from typing import Never
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 GRACE = 1.5  # seconds
@@ -64,7 +65,7 @@ def leave_if_stopped(code: int) -> None:
         os._exit(code)
 
 
-def _stop(number: int, frame: Any) -> Never:
+def _stop(number: int, frame: FrameType | None) -> Never:
     for each in SIGNALS:
         signal.signal(each, signal.SIG_IGN)
     _stopped.set()

@@ -14,9 +14,8 @@ from labelspace.cli.flags import speaks_of_flags
 from labelspace.cli.options import parsed_options
 from labelspace.cli.screen import TrainingBar, bad_input_exits, console, errors, print_json
 from labelspace.criteria import criterion_class, methods
-from labelspace.spec.named import NAMES, named
-from labelspace.spec.order import order_of
-from labelspace.spec.spread import spoken_space, spread_words
+from labelspace.spec.named import NAMES, named, order_of
+from labelspace.spec.words import spoken_space, spread_words
 
 EXAMPLES = """Example: labelspace train digits --method semantic --space ordinal --smoothing 0.3 --epochs 20
 

@@ -14,10 +14,9 @@ from labelspace.data.dataset import Dataset
 from labelspace.sources.lda import lda
 from labelspace.sources.wordnet import wordnet
 from labelspace.space import LabelSpace
-from labelspace.spec.named import named
-from labelspace.spec.order import numeric_order, order_of
+from labelspace.spec.named import named, numeric_order, order_of
 from labelspace.spec.prices import cost_words, has_prices, implied, prices
-from labelspace.spec.spread import spoken_space
+from labelspace.spec.words import spoken_space
 
 IMBALANCE = 2.0  # the largest class of the test data against the smallest
 STEPPED = ("ordinal", "squared", "steps")  # rules of prices that need an order

@@ -5,14 +5,12 @@ the tensors it consists of, which are what a label file holds. A further form is
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from torch import Tensor
 
 from labelspace import _checks
-from labelspace.compressed.cosine_rows import CosineRows
-from labelspace.compressed.low_rank import LowRank
-from labelspace.compressed.rows import LIMIT, Rows, chunks, fits
+from labelspace._labelfile import Header
+from labelspace.compressed.rows import LIMIT, CosineRows, LowRank, Rows, chunks, fits
 from labelspace.compressed.top_rows import TopRows
 
 __all__ = ["LIMIT", "CosineRows", "LowRank", "Rows", "TopRows", "chunks", "fits", "from_file"]
@@ -20,7 +18,7 @@ __all__ = ["LIMIT", "CosineRows", "LowRank", "Rows", "TopRows", "chunks", "fits"
 FORMS: dict[str, type[Rows]] = {kind.form: kind for kind in (LowRank, TopRows, CosineRows)}
 
 
-def from_file(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Rows:
+def from_file(header: Header, tensors: Mapping[str, Tensor]) -> Rows:
     """Return the rule that a label file describes; nothing but the parts of its form is taken."""
     form = _checks.choice("LabelSpace", "form", header["form"], FORMS)
     try:

@@ -1,8 +1,9 @@
-"""Rows: relations of many classes by a rule, and when a matrix of them is still built."""
+"""Relations of many classes by a rule, and when a matrix of them is still built; rules of thin factors, of vectors."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar, final
+from dataclasses import dataclass, field
+from typing import ClassVar, final
 
 import torch
 from torch import Tensor
@@ -35,7 +36,7 @@ class Rows(ABC):
         """Return what it consists of, by the names of its fields."""
 
     @abstractmethod
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, float]:
         """Return its other fields as plain data."""
 
     @final
@@ -65,3 +66,120 @@ def chunks(classes: int) -> Iterator[Tensor]:
 
 def _size(number: float) -> str:
     return f"{number / 2**20:,.0f} MiB" if number < 2**30 else f"{number / 2**30:,.1f} GiB"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LowRank(Rows):
+    """Rows ``softmax(left_i · right)``, or with ``relu`` ``softmax(ReLU(left_i · right))``.
+
+    Args:
+        left: ``(K, h)``, kept as float32.
+        right: ``(h, K)``.
+        relu: whether negative products count as 0, as in compressed label embeddings.
+
+    Example:
+        >>> rule = LowRank(torch.tensor([[0.0], [1.0]]), torch.tensor([[1.0, 2.0]]))
+        >>> rule.rows(torch.tensor([1]))  # 1/(1 + e) and e/(1 + e)
+        tensor([[0.2689, 0.7311]], dtype=torch.float64)
+    """
+
+    left: Tensor
+    right: Tensor
+    relu: bool = field(default=False, kw_only=True)
+    form: ClassVar[str] = "low-rank"
+
+    def __post_init__(self) -> None:
+        """Check that the factors fit each other."""
+        left = _checks.matrix("LowRank", "left", self.left)
+        right = _checks.matrix("LowRank", "right", self.right)
+        if right.shape != left.T.shape or not len(left):
+            got = f"shapes {tuple(left.shape)} and {tuple(right.shape)}"
+            raise _checks.fail("LowRank", "left and right", "of shapes (K, h) and (h, K)", got)
+        largest = float(left.abs().max()) * float(right.abs().max()) * left.shape[1]
+        if largest > torch.finfo(torch.float32).max:
+            raise _checks.fail("LowRank", "left and right", "so small that products are finite", f"{largest:g}")
+        if not isinstance(self.relu, bool):
+            raise _checks.fail_type("LowRank", "relu", "true or false", repr(self.relu))
+        object.__setattr__(self, "left", left.float())
+        object.__setattr__(self, "right", right.float())
+
+    def __len__(self) -> int:
+        """Return K."""
+        return len(self.left)
+
+    def rows(self, places: Tensor) -> Tensor:
+        """Return the softmax of the products."""
+        # float32 as in the loss: the second factor in float64 would be copied for every row that is asked for
+        logits = (self.left[places] @ self.right).double()
+        return torch.softmax(logits.relu() if self.relu else logits, dim=1)
+
+    def subset(self, places: Tensor) -> "LowRank":
+        """Return the factors of some classes: a softmax over fewer classes is the softmax, scaled to sum to 1."""
+        return LowRank(self.left[places], self.right[:, places], relu=self.relu)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return both factors."""
+        return {"left": self.left, "right": self.right}
+
+    def facts(self) -> dict[str, float]:
+        """Return whether products are cut at 0."""
+        return {"relu": self.relu}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class CosineRows(Rows):
+    """Relations of vectors: ``s = 1/(1 + exp(d/τ))`` with ``d = 1 − cos``, each row scaled to sum to 1.
+
+    Args:
+        vectors: ``(K, D)``, one point per class.
+        temperature: τ > 0.
+
+    Example:
+        >>> CosineRows(torch.tensor([[1.0, 0.0], [0.0, 2.0], [-3.0, 0.0]])).rows(torch.tensor([0]))
+        tensor([[0.0000, 0.6929, 0.3071]], dtype=torch.float64)
+    """
+
+    vectors: Tensor
+    temperature: float = field(default=1.0, kw_only=True)
+    form: ClassVar[str] = "cosine-rows"
+
+    def __post_init__(self) -> None:
+        """Check and keep the vectors."""
+        vectors = _checks.matrix("CosineRows", "vectors", self.vectors)
+        tau = _checks.number("CosineRows", "temperature", self.temperature, low=0, open_low=True)
+        object.__setattr__(self, "vectors", vectors.float())
+        object.__setattr__(self, "temperature", tau)
+
+    def __len__(self) -> int:
+        """Return K."""
+        return len(self.vectors)
+
+    def rows(self, places: Tensor) -> Tensor:
+        """Return the similarities of some classes to all others."""
+        unit = _unit_rows(self.vectors.double())
+        distances = 1 - (unit[places] @ unit.T).clamp(-1, 1)
+        # 1/(1 + exp(x)) is a sigmoid of −x; its logarithm keeps small temperatures from underflowing
+        weights = torch.nn.functional.logsigmoid(-distances / self.temperature)
+        if len(self) == 1:
+            return torch.ones_like(weights)
+        return torch.softmax(weights.scatter(1, places[:, None], -torch.inf), dim=1)
+
+    def subset(self, places: Tensor) -> "CosineRows":
+        """Return the vectors of some classes."""
+        return CosineRows(self.vectors[places], temperature=self.temperature)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return the vectors."""
+        return {"vectors": self.vectors}
+
+    def facts(self) -> dict[str, float]:
+        """Return the temperature."""
+        return {"temperature": self.temperature}
+
+
+def _unit_rows(rows: Tensor) -> Tensor:
+    """Return rows of length 1; a row of zeros has no direction and stays."""
+    norms = rows.norm(dim=1, keepdim=True)
+    return rows / torch.where(norms > 0, norms, 1)

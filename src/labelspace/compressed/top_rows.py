@@ -1,7 +1,7 @@
 """Relations that name a few classes a row."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import torch
 from torch import Tensor
@@ -94,12 +94,12 @@ class TopRows(Rows):
         """Return the named classes, their mass, and the rest."""
         return {"indices": self.indices, "values": self.values, "rest": self.rest}
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, float]:
         """Return nothing: the tensors say it all."""
         return {}
 
 
-def _class_places(given: Any, values: Tensor) -> Tensor:
+def _class_places(given: object, values: Tensor) -> Tensor:
     """Return class indices of the shape of ``values``, each once in its row, or −1."""
     indices = torch.as_tensor(given).detach().cpu()
     if indices.shape != values.shape or indices.is_floating_point() or indices.dtype == torch.bool:

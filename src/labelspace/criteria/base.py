@@ -2,16 +2,17 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, final
+from typing import Any, ClassVar, Literal, NamedTuple, Unpack, final
 
 import torch
 from torch import Tensor, nn
 
 from labelspace import _checks, _devices, _distributed
+from labelspace._checks import Option
 from labelspace.criteria import targets
-from labelspace.criteria.layout import Batch, Layout, likeliest, no_autocast
-from labelspace.criteria.parts import Common, Labels, Reduction, Term, Tuned, with_common
-from labelspace.criteria.statistics import Statistics
+from labelspace.criteria.layout import Batch, Layout, check_device, likeliest, no_autocast
+from labelspace.criteria.statistics import Statistics, StatisticsModule
+from labelspace.criteria.targets import Common, Labels, Reduction, Term, Tuned, with_common
 from labelspace.space import LabelSpace
 
 __all__ = ["Common", "Criterion", "Example", "Labels", "Reduction", "Term", "Tuned"]
@@ -26,7 +27,7 @@ class Example(NamedTuple):
     extras: dict[str, Tensor]
 
 
-class Criterion(nn.Module, ABC):
+class Criterion(StatisticsModule, ABC):
     """A loss that holds a label space: call it as ``criterion(output, y)``.
 
     Args:
@@ -112,7 +113,7 @@ class Criterion(nn.Module, ABC):
         if commit_every is not None and commit_every > 1:
             self.register_buffer("steps_observed", torch.zeros((), dtype=torch.int64))
 
-    def __init_subclass__(cls, **keywords: Any) -> None:
+    def __init_subclass__(cls, **keywords: object) -> None:
         """Write the common options into the signature, where people and ``make_criterion`` look for names."""
         super().__init_subclass__(**keywords)
         cls.__signature__ = with_common(cls.__init__, Criterion.__init__)  # type: ignore[attr-defined]
@@ -177,7 +178,7 @@ class Criterion(nn.Module, ABC):
         extras = {name: self._needed(name, given[name]) for name in needs}
         with no_autocast(output):
             batch = self._layout().batch(output, y, extras)
-            self._check_device(output)
+            check_device(type(self).__name__, output, (*self.parameters(), *self.buffers()))
             loss = self._reduced(self.terms(batch.output, batch.y, **batch.extras), batch)
             if self.training and torch.is_grad_enabled() and self.statistics:
                 self._observe(batch)
@@ -226,20 +227,22 @@ class Criterion(nn.Module, ABC):
         share = strength.detach().cpu().double() if isinstance(strength, Tensor) else strength
         return (1 - share) * torch.eye(len(self.names), dtype=torch.float64) + share * spread.detach().cpu().double()
 
-    def option(self, name: str, value: float, **interval: Any) -> None:
+    def option(self, name: str, value: object, **interval: Unpack[_checks.Interval]) -> None:
         """Register a float option as a 0-dim float64 tensor under its own name, so that vmap can run many values."""
         checked = _checks.number(type(self).__name__, name, value, **interval)
         self.register_buffer(name, torch.tensor(checked, dtype=torch.float64), persistent=False)
         self.float_options = {**self.float_options, name: checked}
 
     @classmethod
-    def resolved(cls, preset: str | None, defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    def resolved(
+        cls, preset: str | None, defaults: Mapping[str, object], given: Mapping[str, object]
+    ) -> dict[str, Any]:
         """Return options: what was given, else what the preset says, else the default."""
         chosen = {**defaults, **(cls.presets[preset] if preset is not None else {})}
         return {name: chosen[name] if given[name] is None else given[name] for name in defaults}
 
     @classmethod
-    def choose(cls, name: str, value: Any, options: Sequence[Any]) -> Any:
+    def choose(cls, name: str, value: object, options: Sequence[Option]) -> Option:
         """Return ``value`` if it is one of ``options``."""
         return _checks.choice(cls.__name__, name, value, options)
 
@@ -249,7 +252,7 @@ class Criterion(nn.Module, ABC):
         return len(labels.names if isinstance(labels, LabelSpace) else _checks.class_names(cls.__name__, labels))
 
     @classmethod
-    def needs_space(cls, labels: Any) -> LabelSpace:
+    def needs_space(cls, labels: object) -> LabelSpace:
         """Return ``labels`` if it is a LabelSpace; say how to get one otherwise."""
         if isinstance(labels, LabelSpace):
             return labels
@@ -257,7 +260,7 @@ class Criterion(nn.Module, ABC):
         raise _checks.fail_type(cls.__name__, "labels", "a LabelSpace", repr(labels), remedy)
 
     @classmethod
-    def looks_at_space(cls, options: Mapping[str, Any]) -> bool:
+    def looks_at_space(cls, options: Mapping[str, object]) -> bool:
         """Return whether a method with these options needs a LabelSpace."""
         return cls.requires_space
 
@@ -272,22 +275,8 @@ class Criterion(nn.Module, ABC):
     # ------------------------------------------------------------------ inside
 
     def _layout(self) -> Layout:
-        return Layout(
-            type(self).__name__,
-            len(self.names),
-            self.output_dim,
-            self.class_dim,
-            self.ignore_index,
-            self.soft_targets,
-        )
-
-    def _check_device(self, output: Tensor) -> None:
-        held = {tensor.device.type for tensor in (*self.parameters(), *self.buffers()) if tensor.ndim}
-        if held - {output.device.type}:
-            here = output.device.type
-            remedy = f"Move the criterion there: criterion.to({here!r})."
-            expected = f"on the device of the criterion, {', '.join(sorted(held))}"
-            raise _checks.fail(type(self).__name__, "output", expected, here, remedy)
+        owner, dims = type(self).__name__, (len(self.names), self.output_dim)
+        return Layout(owner, *dims, self.class_dim, self.ignore_index, self.soft_targets)
 
     def _needed(self, name: str, value: Tensor | None) -> Tensor:
         if value is None:
@@ -377,27 +366,3 @@ class Criterion(nn.Module, ABC):
         super()._apply(kept, recurse)  # type: ignore[no-untyped-call]
         self.statistics.apply(kept)
         return self
-
-    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        super()._save_to_state_dict(destination, prefix, keep_vars)
-        for name, tensor in self.statistics.state().items():
-            destination[f"{prefix}statistics.{name}"] = tensor.detach()
-
-    def _load_from_state_dict(
-        self,
-        state_dict: Any,
-        prefix: str,
-        metadata: Any,
-        strict: bool,
-        missing: Any,
-        unexpected: Any,
-        errors: Any,
-    ) -> None:
-        names = list(self.statistics.state())
-        saved = {name: state_dict.pop(f"{prefix}statistics.{name}", None) for name in names}
-        absent = [f"{prefix}statistics.{name}" for name, tensor in saved.items() if tensor is None]
-        missing.extend(absent)
-        errors.extend(self.statistics.mismatches(saved, prefix))
-        if not absent and not errors:
-            self.statistics.load({name: tensor for name, tensor in saved.items() if tensor is not None})
-        super()._load_from_state_dict(state_dict, prefix, metadata, strict, missing, unexpected, errors)

@@ -3,9 +3,12 @@
 Each Function saves its inputs and recomputes in ``backward`` with ordinary torch operations. Keeping softmax from the
 forward pass would save one pass, but then the graph of the gradient would not know that it depends on the inputs, and
 second derivatives would be silently wrong. Forward takes ``(n, K)``, returns ``(n,)``.
+
+At the end the soft constraints of free mixtures: what keeps a learned ε, or a learned matrix of labels, near
+distributions.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import torch
 from jaxtyping import Float
@@ -13,6 +16,21 @@ from torch import Tensor
 
 Rows = Float[Tensor, "n k"]
 Values = Float[Tensor, " n"]
+
+
+if TYPE_CHECKING:
+
+    class Context(Protocol):
+        """What autograd hands from ``forward`` to ``backward``."""
+
+        saved_tensors: tuple[Tensor, ...]
+        needs_input_grad: tuple[bool, ...]
+
+        def save_for_backward(self, *tensors: Tensor) -> None:
+            """Keep tensors for ``backward``."""
+
+else:  # transforms wrap it in classes of their own, which no check at run time knows
+    Context = object
 
 
 def soft_cross_entropy(output: Rows, target: Rows) -> Values:
@@ -52,7 +70,7 @@ def euclidean(points: Float[Tensor, "n d"], centres: Float[Tensor, "k d"]) -> Fl
     return _as_tensor(_Euclidean.apply(points, centres))  # type: ignore[no-untyped-call]
 
 
-def _as_tensor(result: Any) -> Tensor:
+def _as_tensor(result: object) -> Tensor:
     assert isinstance(result, Tensor)
     return result
 
@@ -72,11 +90,11 @@ class _SoftCrossEntropy(torch.autograd.Function):
         return -torch.where(target == 0, 0, target * torch.log_softmax(output, dim=-1)).sum(dim=-1)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+    def setup_context(ctx: Context, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
         ctx.save_for_backward(*inputs)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None]:
+    def backward(ctx: Context, gradient: Tensor) -> tuple[Tensor | None, Tensor | None]:
         output, target = ctx.saved_tensors
         gradient = gradient.unsqueeze(-1)
         to_output = to_target = None
@@ -109,11 +127,11 @@ class _EntropyTerms(torch.autograd.Function):
         return (inner + _product(p, _product(third, log_p) - _product(fourth, log_target))).sum(dim=-1)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:
+    def setup_context(ctx: Context, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:
         ctx.save_for_backward(*inputs)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+    def backward(ctx: Context, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
         output, log_target, coefficients = ctx.saved_tensors
         first, second, third, fourth = coefficients.to(output.dtype).unbind(-1)
         gradient = gradient.unsqueeze(-1)
@@ -140,11 +158,11 @@ class _ProbabilityExcess(torch.autograd.Function):
         return ((torch.softmax(output, dim=-1) * target).sum(dim=-1) - cap).clamp_min(0)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:
+    def setup_context(ctx: Context, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:
         ctx.save_for_backward(*inputs)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Context, gradient: Tensor) -> tuple[Tensor, None, None]:
         output, target, cap = ctx.saved_tensors
         p = torch.softmax(output, dim=-1)
         q = (p * target).sum(dim=-1, keepdim=True)
@@ -163,11 +181,11 @@ class _Euclidean(torch.autograd.Function):
         return distances.clamp_min(1e-6)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+    def setup_context(ctx: Context, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
         ctx.save_for_backward(*inputs)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:
+    def backward(ctx: Context, gradient: Tensor) -> tuple[Tensor, Tensor]:
         points, centres = ctx.saved_tensors
         distances = euclidean(points, centres)
         weights = torch.where(distances > 1e-6, gradient / distances, 0)
@@ -177,3 +195,52 @@ class _Euclidean(torch.autograd.Function):
         to_points = weights.sum(dim=-1, keepdim=True) * points - weights @ centres
         to_centres = weights.sum(dim=-2).unsqueeze(-1) * centres - weights.transpose(-1, -2) @ points
         return to_points, to_centres
+
+
+class Weights(NamedTuple):
+    """α, β, γ, η and p of eq. (10) and (11) of the mixed cross-entropy."""
+
+    row: Tensor | float
+    high: Tensor | float
+    low: Tensor | float
+    margin: Tensor | float
+    exponent: Tensor | float
+
+
+def class_penalty(mixing: Float[Tensor, " k"], relations: Float[Tensor, "k k"], weights: Weights) -> Float[Tensor, ""]:
+    """Return the penalty of eq. (10): rows (ε·A with 1−ε on the diagonal) sum to 1, every ε stays in [0, ½]."""
+    mass = (1 - mixing).abs() + mixing.abs() * off_diagonal(relations).sum(dim=1)
+    return weights.row * (mass - 1).square().sum() + _box(mixing, 0.5, weights)
+
+
+def entry_penalty(entries: Float[Tensor, "k k"], margin: Float[Tensor, "..."], weights: Weights) -> Float[Tensor, ""]:
+    """Return the penalty of eq. (11): rows sum to 1, entries stay in [0, 1], the class stays ahead by ``margin``."""
+    rows = (entries.sum(dim=1) - 1).square().sum()
+    ahead = (len(entries) - 1) * (entries.diagonal() - margin) - off_diagonal(entries).sum(dim=1)
+    return weights.row * rows + _box(entries, 1.0, weights) + weights.margin * ahead.square().sum()
+
+
+def entry_box(classes: int, exponent: float) -> tuple[float, float]:
+    """Return β and γ, which add up to 1, of an ``entry_penalty`` that is smallest where every row sums to 1.
+
+    For p = 2 add up the derivatives by all entries of a row with sum S: margins cancel, and what is left,
+    ``β(S−K) + γS + αK(S−1) = 0``, is solved by S = 1 where ``γ = (K−1)·β``, whatever α, η and the margin are. All
+    weights at 1 would give ``S = 2K/(K+2)``. For p = 1 and β = γ the box is flat between 0 and 1, so that rows and
+    margins hold exactly. ``γ = (K−1)^(p−1)·β`` is both, and for other p exact where margins are 0.
+
+    Example:
+        >>> entry_box(4, 2.0)
+        (0.25, 0.75)
+    """
+    ratio = float(classes - 1) ** (exponent - 1)
+    return 1 / (1 + ratio), ratio / (1 + ratio)
+
+
+def off_diagonal(matrix: Float[Tensor, "k k"]) -> Float[Tensor, "k k"]:
+    """Return the matrix with zeros on its diagonal."""
+    return matrix - matrix.diagonal().diag()
+
+
+def _box(values: Tensor, high: float, weights: Weights) -> Tensor:
+    above, below = (values - high).abs().pow(weights.exponent).sum(), values.abs().pow(weights.exponent).sum()
+    return weights.high * above + weights.low * below

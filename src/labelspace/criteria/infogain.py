@@ -1,7 +1,7 @@
 """Infogain loss: any matrix that says how much each class counts for each label."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack, final
+from typing import Unpack, final
 
 import torch
 from torch import Tensor
@@ -9,7 +9,7 @@ from torch import Tensor
 from labelspace import _checks
 from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Common, Criterion, Example, Term, Tuned
-from labelspace.criteria.mixing_penalties import off_diagonal
+from labelspace.criteria.divergences import off_diagonal
 from labelspace.space import LabelSpace
 
 
@@ -113,7 +113,7 @@ class Infogain(Criterion):
         return torch.where(total > 0, columns / total.clamp_min(1e-300), torch.eye(len(self.names)).double())
 
     @classmethod
-    def looks_at_space(cls, options: Mapping[str, Any]) -> bool:
+    def looks_at_space(cls, options: Mapping[str, object]) -> bool:
         """Return whether no matrix takes the place of a space."""
         return options.get("matrix") is None
 

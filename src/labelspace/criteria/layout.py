@@ -1,7 +1,8 @@
 """From whatever the caller has to flat, checked, cast rows, and back."""
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -168,6 +169,16 @@ def likeliest(owner: str, scores: Tensor, dim: int) -> Tensor:
     return torch.where(sound, scores.argmax(dim=dim), -1)
 
 
+def check_device(owner: str, output: Tensor, held: Iterable[Tensor]) -> None:
+    """Refuse an output on another kind of device than what a criterion holds; numbers alone may be anywhere."""
+    kinds = {tensor.device.type for tensor in held if tensor.ndim}
+    if kinds - {output.device.type}:
+        here = output.device.type
+        remedy = f"Move the criterion there: criterion.to({here!r})."
+        expected = f"on the device of the criterion, {', '.join(sorted(kinds))}"
+        raise _checks.fail(owner, "output", expected, here, remedy)
+
+
 def check_dense(owner: str, argument: str, value: Tensor, beside: Tensor | None = None) -> None:
     """Refuse what is no dense tensor, or is on another kind of device than ``output``."""
     if not isinstance(value, Tensor):
@@ -192,7 +203,7 @@ def _may_look_at(tensor: Tensor) -> bool:
     return not torch._C._functorch.is_batchedtensor(tensor)
 
 
-def no_autocast(output: Tensor) -> AbstractContextManager[Any]:
+def no_autocast(output: Tensor) -> AbstractContextManager[object]:
     """Return a context in which losses are computed in the precision they are given."""
     if not isinstance(output, Tensor) or output.device.type == "meta":
         return nullcontext()

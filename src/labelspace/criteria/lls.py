@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack, final
+from typing import Unpack, final
 
 import torch
 from torch import Tensor, nn
@@ -232,7 +232,7 @@ class LearnableSmoothing(Criterion):
         return self.smoothed_identity(self.smoothing, self._spread())
 
     @classmethod
-    def looks_at_space(cls, options: Mapping[str, Any]) -> bool:
+    def looks_at_space(cls, options: Mapping[str, object]) -> bool:
         """Return whether a space must say which classes are near."""
         return options.get("top") is not None and options.get("prune_after") is None
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, Literal, Unpack, final
+from typing import Literal, Unpack, final
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from labelspace import _checks
 from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Common, Criterion, Example, Term, Tuned
-from labelspace.criteria.mixing_penalties import Weights, class_penalty, entry_box, entry_penalty, off_diagonal
+from labelspace.criteria.divergences import Weights, class_penalty, entry_box, entry_penalty, off_diagonal
 from labelspace.space import LabelSpace
 
 NEVER = 1e-4  # a sigmoid starts at least so far from its ends, which it never reaches
@@ -134,9 +134,8 @@ class MixedCrossEntropy(Criterion):
             raise _checks.fail(type(self).__name__, "objective", expected, repr(chosen), "Or take bounded=True.")
         return chosen
 
-    def _keep_margin(self, margin: Any) -> None:
-        single = isinstance(margin, Real) or (isinstance(margin, Tensor) and margin.ndim == 0)
-        if single:
+    def _keep_margin(self, margin: object) -> None:
+        if isinstance(margin, Real) or (isinstance(margin, Tensor) and margin.ndim == 0):
             self.option("margin", margin, low=0, high=1, open_high=True)
             return
         each = _checks.class_vector(type(self).__name__, "margin", margin, len(self.names)).float()

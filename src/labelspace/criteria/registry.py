@@ -6,7 +6,6 @@ import inspect
 import pkgutil
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import labelspace.criteria as folder
 from labelspace import _checks
@@ -46,7 +45,7 @@ class_axes, scope, example, label_space, terms.
     return kind
 
 
-def method_name(method: Any) -> str:
+def method_name(method: object) -> str:
     """Return the name of a method that may be given as a class or factory; those without a name get one.
 
     Args:
@@ -84,7 +83,7 @@ def method_summary(name: str) -> str:
     return next(iter((criterion_class(name).__doc__ or "").splitlines()), "")
 
 
-def make_criterion(name: str, labels: Labels, **options: Any) -> Criterion:
+def make_criterion(name: str, labels: Labels, **options: object) -> Criterion:
     """Build a criterion by its registry name.
 
     Args:
@@ -122,7 +121,7 @@ def _classes() -> dict[str, type[Criterion]]:
 PLUGINS = Plugins("labelspace.methods", "method", lambda name: name in _classes())
 
 
-def _kind(method: Any) -> type[Criterion]:
+def _kind(method: object) -> type[Criterion]:
     """Return the class whose criteria a factory makes: it holds the facts about the method."""
     if inspect.isclass(method) and issubclass(method, Criterion):
         return _checked(method)
@@ -136,7 +135,7 @@ def _kind(method: Any) -> type[Criterion]:
     raise _checks.fail_type("train", "method", expected, repr(method), remedy)
 
 
-def _checked(kind: Any) -> type[Criterion]:
+def _checked(kind: object) -> type[Criterion]:
     if not inspect.isclass(kind) or not issubclass(kind, Criterion):
         raise _checks.fail_type("register_method", "kind", "a subclass of labelspace.Criterion", repr(kind))
     declared = [fact for fact in ("name", "class_axes", "scope") if not hasattr(kind, fact)]

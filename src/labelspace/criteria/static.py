@@ -1,7 +1,7 @@
 """Static labels: regress to one fixed vector per class, predict the nearest."""
 
 from collections.abc import MutableMapping
-from typing import Any, Literal, Unpack, final
+from typing import Literal, Unpack, final
 
 import torch
 from torch import Tensor, nn
@@ -163,7 +163,7 @@ def _factor(scale: float | str, matrix: Tensor) -> float:
     return TYPICAL / size if size > 0 else 1.0
 
 
-def _as_given_before(module: nn.Module, state: MutableMapping[str, Any], prefix: str, *_: Any) -> None:
+def _as_given_before(module: nn.Module, state: MutableMapping[str, Tensor], prefix: str, *_: object) -> None:
     """Read a state saved before rows were scaled: it was trained on the rows as given."""
     if f"{prefix}label_matrix" in state:
         state.setdefault(f"{prefix}scale", torch.ones((), dtype=torch.float64))

@@ -8,7 +8,7 @@ every rank, but sending a row per training sample before each forward would take
 from collections.abc import Callable, Mapping
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from labelspace import _distributed
 
@@ -120,3 +120,33 @@ class Statistics:
         self.tables = {name: table.to(function(table).device) for name, table in self.tables.items()}
         self.memory = {name: table.to(function(table).device) for name, table in self.memory.items()}
         self.seen = function(self.seen)
+
+
+class StatisticsModule(nn.Module):
+    """A module whose ``statistics`` are saved and loaded with it."""
+
+    statistics: Statistics
+
+    def _save_to_state_dict(self, destination: dict[str, Tensor], prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        for name, tensor in self.statistics.state().items():
+            destination[f"{prefix}statistics.{name}"] = tensor.detach()
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Tensor],
+        prefix: str,
+        metadata: dict[str, object],
+        strict: bool,
+        missing: list[str],
+        unexpected: list[str],
+        errors: list[str],
+    ) -> None:
+        names = list(self.statistics.state())
+        saved = {name: state_dict.pop(f"{prefix}statistics.{name}", None) for name in names}
+        absent = [f"{prefix}statistics.{name}" for name, tensor in saved.items() if tensor is None]
+        missing.extend(absent)
+        errors.extend(self.statistics.mismatches(saved, prefix))
+        if not absent and not errors:
+            self.statistics.load({name: tensor for name, tensor in saved.items() if tensor is not None})
+        super()._load_from_state_dict(state_dict, prefix, metadata, strict, missing, unexpected, errors)

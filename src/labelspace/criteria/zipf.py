@@ -8,7 +8,7 @@ from torch import Tensor
 from labelspace import _checks
 from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
-from labelspace.sources.uniform import even
+from labelspace.sources.matrices import even
 from labelspace.space import LabelSpace
 
 

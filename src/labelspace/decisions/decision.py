@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -125,7 +125,7 @@ class Decision:
         """Return the same decision with another price of not deciding."""
         return replace(self, abstain_cost=price)
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, object]:
         """Return it as plain JSON data."""
         cost = self.cost.tolist() if isinstance(self.cost, Tensor) else None
         found = {

@@ -1,7 +1,6 @@
 """Metrics: plain functions of tensors that return numbers, usable without engine or criterion."""
 
 from labelspace.metrics.accuracy import accuracy, balanced_accuracy, confusion, level_accuracy, quadratic_kappa
-from labelspace.metrics.clusters import superclass_accuracy
 from labelspace.metrics.cost import (
     CostlyConfusion,
     costliest_confusions,
@@ -10,13 +9,18 @@ from labelspace.metrics.cost import (
     top_cost,
     value_mse,
 )
-from labelspace.metrics.curves import accuracy_curve_area, epochs_saved
+from labelspace.metrics.curves import (
+    RiskCoverage,
+    accuracy_curve_area,
+    epochs_saved,
+    risk_coverage_area,
+    risk_coverage_curve,
+)
 from labelspace.metrics.intervals import Interval, equivalent, paired_interval
 from labelspace.metrics.probability import brier, calibration_error, class_calibration_error, nll
+from labelspace.metrics.probes import StudentAccuracy, linear_probe, student_accuracy, superclass_accuracy
 from labelspace.metrics.resampled import metric_interval
-from labelspace.metrics.selective import RiskCoverage, risk_coverage_area, risk_coverage_curve
 from labelspace.metrics.significance import holm, sign_flip_test, smallest_effect
-from labelspace.metrics.transfer import StudentAccuracy, linear_probe, student_accuracy
 
 __all__ = [
     "CostlyConfusion",

@@ -6,7 +6,7 @@ of which the largest is taken (the first of equals).
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
 import torch
 from torch import Tensor
@@ -171,12 +171,13 @@ def level_accuracy(predictions: Numbers, y: Numbers, tree_space: LabelSpace, *, 
     return right if per_sample else right.mean(dim=0)
 
 
-def _levels(space: Any) -> Tensor:
+def _levels(space: object) -> Tensor:
     """Return the number of each class's ancestor at each level, coarsest first."""
     if isinstance(space, LabelSpace) and space.source.get("builder") == "groups":
         return _groups(space)
     parents = space.source.get("parents") if isinstance(space, LabelSpace) else None
-    if not isinstance(parents, Mapping) or not all(isinstance(parent, str) for parent in parents.values()):
+    sound = isinstance(parents, Mapping) and all(isinstance(parent, str) for parent in parents.values())
+    if not isinstance(space, LabelSpace) or parents is None or not sound:
         expected = "a space built by labelspace.tree or labelspace.groups"
         raise _checks.fail("level_accuracy", "tree_space", expected, repr(space))
     _checks.known_names("level_accuracy", "tree_space", space.names, list(parents))

@@ -3,7 +3,7 @@
 Letters: S seeds, G units, which are the samples or, where the data name them, their groups.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ class Spread(NamedTuple):
     freedom: float
 
 
-def units_of(owner: str, groups: Any, samples: int) -> NDArray[np.int64]:
+def units_of(owner: str, groups: object, samples: int) -> NDArray[np.int64]:
     """Return for each sample the number of what it is drawn with: itself, or its group."""
     if groups is None:
         return np.arange(samples)

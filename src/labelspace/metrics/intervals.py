@@ -5,7 +5,6 @@ Both are resampled here, and whole groups of samples (the images of one patient)
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -137,16 +136,16 @@ def equivalent(interval: Interval, margin: float) -> bool:
     return -largest <= interval.low and interval.high <= largest
 
 
-def _table(argument: str, value: Any) -> Array:
+def _table(argument: str, value: object) -> Array:
     """Return (seeds, samples) values in float64."""
-    if getattr(value, "ndim", 2) == 1:
+    shape = tuple(getattr(value, "shape", ()))
+    if len(shape) == 1:
         remedy = "One value per seed is x[:, None]; the samples of one seed are x[None]."
-        shape = tuple(value.shape)
         raise _checks.fail("paired_interval", argument, "of shape (seeds, samples)", f"shape {shape}", remedy)
     return np.asarray(_inputs.matrix("paired_interval", argument, value).numpy())
 
 
-def _reference(values: Array, b: Any, relative: bool) -> Array:
+def _reference(values: Array, b: object, relative: bool) -> Array:
     reference = _table("b", b)
     if reference.shape != values.shape:
         remedy = "Pairs are the same seeds and samples, in the same order."

@@ -165,7 +165,9 @@ def _about_draws(sound: int, resamples: int, bias: float, spread: Spread) -> lis
     return [left, f"on so few samples the metric is about {abs(bias):.2g} too {side}, taken off the interval{doubt}"]
 
 
-def _checked(metric: Any, outputs: Any, y: Any, reference: Any, relative: bool) -> tuple[list[Tensor], Tensor]:
+def _checked(
+    metric: object, outputs: object, y: object, reference: object, relative: bool
+) -> tuple[list[Tensor], Tensor]:
     """Return the outputs, those of the reference after them, and the labels."""
     if not callable(metric):
         raise _checks.fail_type(OWNER, "metric", "a function of outputs and labels", repr(metric))
@@ -182,7 +184,7 @@ def _checked(metric: Any, outputs: Any, y: Any, reference: Any, relative: bool) 
     return tables, _inputs.class_indices(OWNER, "y", y, samples=table.shape[1])
 
 
-def _table(argument: str, value: Any) -> Tensor:
+def _table(argument: str, value: object) -> Tensor:
     numbers = _inputs.tensor(OWNER, argument, value).cpu()
     if numbers.ndim not in (2, 3) or not numbers.numel():
         expected = "of shape (seeds, samples) or (seeds, samples, classes)"

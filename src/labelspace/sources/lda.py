@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from labelspace import _checks
+from labelspace._inputs import Numbers
 from labelspace.space import LabelSpace
 
 # singular values below this are directions the data do not have; the same number as scikit-learn's
@@ -30,8 +31,8 @@ Samples = Tensor | NDArray[Any]
 
 
 def lda(
-    x: Any,
-    y: Any,
+    x: Numbers,
+    y: Numbers,
     components: int | None = None,
     temperature: float = 1.0,
     names: int | Sequence[str] | None = None,
@@ -79,7 +80,7 @@ def lda(
 
 
 def discriminant_means(
-    x: Any, y: Any, classes: int | Sequence[str], components: int | None = None
+    x: Numbers, y: Numbers, classes: int | Sequence[str], components: int | None = None
 ) -> Float[Tensor, "k c"]:
     """Return the class means on the first discriminants, measured from the mean of all samples, in float64.
 
@@ -113,7 +114,7 @@ def discriminant_means(
     return _discriminants(whiten(within, centres), counts, wanted).cpu()
 
 
-def _samples(x: Any) -> Samples:
+def _samples(x: Numbers) -> Samples:
     """Return ``x`` as an (N, F) view, not yet as floats: that happens a part at a time."""
     if not isinstance(x, Tensor | np.ndarray):
         try:
@@ -141,7 +142,7 @@ def _shared(x: Samples) -> Samples:
         return x
 
 
-def _indices(y: Any, samples: int) -> Int[Tensor, " n"]:
+def _indices(y: Numbers, samples: int) -> Int[Tensor, " n"]:
     array = y.detach().cpu().numpy() if isinstance(y, Tensor) else np.asarray(y)
     if array.dtype.kind not in "iu":
         remedy = "numpy.unique(y, return_inverse=True) turns labels of any kind into names and indices."

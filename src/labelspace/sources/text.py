@@ -118,7 +118,7 @@ def _check_modules(folder: Path) -> None:
             raise _checks.fail("text", "encoder", "a model in one folder", repr(str(place)))
 
 
-def _rows(output: Any, classes: tuple[str, ...]) -> Float[Tensor, "k d"]:
+def _rows(output: object, classes: tuple[str, ...]) -> Float[Tensor, "k d"]:
     """Return what an encoder gave as one finite row per class."""
     if not isinstance(output, Tensor):
         try:

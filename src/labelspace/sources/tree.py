@@ -4,7 +4,6 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,7 +18,7 @@ DEEPEST = 100  # levels of nested groups: what holds itself never ends
 
 
 def tree(
-    parents: Mapping[str, Any] | Sequence[tuple[str, str]] | str | Path,
+    parents: Mapping[str, object] | Sequence[tuple[str, str]] | str | Path,
     leaves: Sequence[str] | None = None,
     decay: float = 0.5,
 ) -> LabelSpace:
@@ -62,7 +61,7 @@ def hop_relations(hops: Tensor, decay: float) -> Tensor:
     return kept_mass(weights)
 
 
-def _pairs(parents: Any) -> list[tuple[str, str]]:
+def _pairs(parents: object) -> list[tuple[str, str]]:
     if isinstance(parents, (str, Path)):
         return _csv_pairs(Path(parents))
     if isinstance(parents, Mapping):
@@ -75,7 +74,7 @@ def _pairs(parents: Any) -> list[tuple[str, str]]:
     raise _checks.fail_type("tree", "parents", expected, type(parents).__name__)
 
 
-def _nested_pairs(node: Any, parent: str, depth: int) -> list[tuple[str, str]]:
+def _nested_pairs(node: object, parent: str, depth: int) -> list[tuple[str, str]]:
     if depth > DEEPEST:
         remedy = "Does a group hold itself?"
         raise _checks.fail("tree", "parents", f"nested at most {DEEPEST} levels deep", "more", remedy)

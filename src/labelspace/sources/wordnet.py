@@ -3,7 +3,6 @@
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -74,13 +73,13 @@ def wordnet(
     return LabelSpace(classes, hop_relations(hops, factor), "relations", source, hops)
 
 
-def _class_names(names: Any) -> tuple[str, ...]:
+def _class_names(names: object) -> tuple[str, ...]:
     if isinstance(names, int):
         raise _checks.fail_type("wordnet", "names", "a list of class names", repr(names), "Nouns are needed here.")
     return _checks.class_names("wordnet", names)
 
 
-def _picked(senses: Any, classes: Sequence[str]) -> dict[str, str | int]:
+def _picked(senses: object, classes: Sequence[str]) -> dict[str, str | int]:
     if senses is None:
         return {}
     if not isinstance(senses, Mapping):
@@ -93,7 +92,7 @@ def _reading(graph: NounGraph, name: str, picked: Mapping[str, str | int]) -> Re
     return read_given(graph, name, picked[name]) if name in picked else read_name(graph, name)
 
 
-def _report(graph: NounGraph, readings: Mapping[str, Reading | None]) -> dict[str, Any]:
+def _report(graph: NounGraph, readings: Mapping[str, Reading | None]) -> dict[str, object]:
     """Return the sense of every mapped name and how it was found, and the names left ambiguous."""
     mapped = {name: reading for name, reading in readings.items() if reading is not None}
     senses = {

@@ -8,15 +8,14 @@ from typing import NamedTuple
 from labelspace import _checks
 from labelspace._cells import names_in
 from labelspace._text_file import is_there, read_text
-from labelspace.sources._groupings import GROUPINGS
-from labelspace.sources.groups import groups
+from labelspace.sources.groups import GROUPINGS, groups
 from labelspace.sources.tree import ROOT
 from labelspace.space import LabelSpace
 from labelspace.spec.naming import OWNER, canonical, matched, suggestion
 from labelspace.spec.taxonomy import SPACED_ARROW, taxonomy
 
 PREFIX = "groups:"
-EXPECTED = "groups with every class of the data in one of them"
+EXPECTED = "groups with every class in one of them"
 EXAMPLE = "Write lines such as 'pets: cat, dog', or 'groups:cat,dog|car,bus'."
 # a blank after the colon tells groups from names that hold one; YAML writes its lists in brackets or below
 LINE = re.compile(r"[^\s:,;\t#-][^:,;\t]*:\s+[^\s\[{].*")

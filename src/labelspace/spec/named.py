@@ -1,34 +1,147 @@
-"""A label space as the command line and configurations write it: a word, an order, or a file; and back into words."""
+"""A label space as the command line and configurations write it: a word, an order, or a file."""
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+
+import torch
 
 from labelspace import _checks
+from labelspace._inputs import Numbers
 from labelspace._text_file import is_there
 from labelspace.sources.lda import lda
+from labelspace.sources.matrices import ordinal, uniform
 from labelspace.sources.text import text
-from labelspace.sources.tree import ROOT
-from labelspace.sources.uniform import uniform
 from labelspace.sources.wordnet import wordnet
 from labelspace.space import LabelSpace
 from labelspace.spec.grouping import PREFIX, grouping, groups_in
-from labelspace.spec.naming import OWNER, suggestion
-from labelspace.spec.order import by_value, order, order_of, with_order
-from labelspace.spec.prices import cost_words
+from labelspace.spec.naming import OWNER, listed, matched, suggestion
 from labelspace.spec.taxonomy import taxonomy
 
 NAMES = ("ordinal", "uniform", "wordnet", "text", "lda")
-BUILDERS = {"ordinal": by_value, "uniform": uniform, "wordnet": wordnet, "text": text}
-MOST_SHOWN = 12
 RUN_LABELS = "label_space.safetensors"  # what a finished run leaves in its folder
+STEEPEST = 1e6  # a power beyond which only the nearest count
+EXPECTED = "an order that names every class once, lowest first"
+
+
+def order(text: str, names: Sequence[str] | None = None) -> LabelSpace:
+    """Return ordinal relations from an order in one line, the classes in the order of ``names``.
+
+    Args:
+        text: every class once, lowest first, with ``<`` between them.
+        names: the classes of the data; by default those of the text.
+
+    Example:
+        >>> space = order("low < mid < high", ["high", "low", "mid"])
+        >>> space.names, space.nearest("low", k=1)[0][0]
+        (('high', 'low', 'mid'), 'mid')
+        >>> order_of(space)
+        ('low', 'mid', 'high')
+    """
+    parts = _parts(text, [] if names is None else names)
+    if len(parts) < 2 or not all(parts):
+        remedy = "Write for example 'low<mid<high'."
+        raise _checks.fail(OWNER, "space", EXPECTED, repr(text), remedy)
+    remedy = "Put it where it belongs; an order is never guessed."
+    return ordered(matched("space", EXPECTED, parts, parts if names is None else names, remedy=remedy), names)
+
+
+def numeric_order(names: Sequence[str]) -> list[str] | None:
+    """Return class names that are numbers, by value, or None where some name is not or two are equal.
+
+    Example:
+        >>> numeric_order(["10", "9", "-1.5"])
+        ['-1.5', '9', '10']
+    """
+    values = {name: _number(name) for name in names}
+    numbers = {name: value for name, value in values.items() if value is not None}
+    if len(numbers) < len(values) or len(set(numbers.values())) < len(numbers):
+        return None
+    return sorted(numbers, key=lambda name: numbers[name])
+
+
+def by_value(names: Sequence[str]) -> LabelSpace:
+    """Return ordinal relations of classes whose names are numbers, by value wherever they stand in ``names``.
+
+    Example:
+        >>> by_value(["10", "2", "1"]).nearest("10", k=1)[0][0]
+        '2'
+    """
+    found = numeric_order(names)
+    if found is None:
+        remedy = "Text has no order of its own: write it, lowest first, as in 'low<mid<high'."
+        expected = "'ordinal' only where class names are different numbers"
+        raise _checks.fail(OWNER, "space", expected, listed(list(names), most=6), remedy)
+    return ordered(found, names)
+
+
+def ordered(order: Sequence[str], names: Sequence[str] | None = None) -> LabelSpace:
+    """Return ``ordinal(order)`` with its classes in the order of ``names``; the source keeps the order."""
+    space = ordinal(order)
+    placed = space if names is None or tuple(names) == space.names else space.subset(list(names))
+    return with_order(placed, order)
+
+
+def with_order(space: LabelSpace, order: Sequence[str]) -> LabelSpace:
+    """Return the same space with the order of its classes written into its source."""
+    return LabelSpace(space.names, space.matrix, space.kind, {**space.source, "order": list(order)}, space.hops)
+
+
+def order_of(space: LabelSpace | None) -> tuple[str, ...] | None:
+    """Return the classes of an ordinal space from lowest to highest, or None where a space knows of no order.
+
+    Example:
+        >>> order_of(ordinal(["low", "mid", "high"]))
+        ('low', 'mid', 'high')
+    """
+    if space is None or space.source.get("builder") != "ordinal":
+        return None
+    written = space.source.get("order")
+    if isinstance(written, list) and set(space.names) <= {name for name in written if isinstance(name, str)}:
+        present = set(space.names)
+        return tuple(dict.fromkeys(name for name in written if isinstance(name, str) and name in present))
+    power = space.source.get("power", 1.0)
+    if isinstance(power, bool) or not isinstance(power, int | float) or not 0 <= power < math.inf:
+        return None
+    # a source without an order: that of the names, unless a subset has moved them
+    as_built = ordinal(space.names, power=min(power, STEEPEST))
+    same = space.kind == "relations" and torch.allclose(space.matrix, as_built.matrix, rtol=0, atol=1e-6)
+    return space.names if same else None
+
+
+def _parts(text: str, names: Sequence[str]) -> list[str]:
+    """Return the names between ``<``; a class may itself hold one, as "<50K" does."""
+    if any("<" in name for name in names):
+        found, rest = [], text.strip()
+        while rest:
+            fitting = [name for name in names if rest.startswith(name) and rest[len(name) :].lstrip()[:1] in ("", "<")]
+            if not fitting:
+                break
+            found.append(max(fitting, key=len))
+            rest = rest[len(found[-1]) :].lstrip()
+            if not rest:
+                return found
+            rest = rest[1:].lstrip()
+    return [part.strip() for part in text.split("<")]
+
+
+def _number(name: str) -> float | None:
+    try:
+        value = float(name)
+    except ValueError:
+        return None
+    # Python reads 1_000 as a number, which as a name is more likely a code
+    return value if math.isfinite(value) and "_" not in name else None
+
+
+BUILDERS = {"ordinal": by_value, "uniform": uniform, "wordnet": wordnet, "text": text}
 
 
 def named(
     spec: str | Path | LabelSpace,
     names: Sequence[str] | None = None,
-    x: Any = None,
-    y: Any = None,
+    x: Numbers | None = None,
+    y: Numbers | None = None,
     among: Sequence[str] | None = None,
 ) -> LabelSpace:
     """Return the label space that a word, an order or a file stands for, in the order of ``names``.
@@ -48,6 +161,7 @@ def named(
             all, and are cut.
 
     Example:
+        >>> from labelspace.spec.words import words
         >>> space = named("low<mid<high", ["high", "low", "mid"])
         >>> words(space), space.nearest("low", k=1)[0][0]
         ('order: low < mid < high', 'mid')
@@ -74,79 +188,7 @@ def named(
     raise _checks.fail(OWNER, "space", expected, repr(title), remedy)
 
 
-def words(space: LabelSpace) -> str:
-    """Return in a few words what a space says and where it came from.
-
-    Example:
-        >>> from labelspace import tree
-        >>> words(tree({"pets": ["cat", "dog"], "vehicles": {"cars": ["taxi"]}}))
-        'tree: 3 classes in 2 groups, depth 3'
-    """
-    try:
-        return _words(space)
-    except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
-        # a source may say anything: what its builder does not write is not put into words
-        return f"{space.source.get('builder', 'a matrix')}: {len(space)} classes"
-
-
-def _words(space: LabelSpace) -> str:
-    builder, count = space.source.get("builder"), f"{len(space)} classes"
-    if space.kind == "cost":
-        return f"prices: {cost_words(space)[0]}"
-    if builder == "ordinal":
-        found = order_of(space)
-        return f"order of {count}" if found is None else f"order: {_chain(found)}"
-    if builder == "tree":
-        return _tree_words(space)
-    void = "; no other is possible, so that it is no control" if space.source.get("same") is True else ""
-    if builder == "permuted":
-        return f"shuffled: {count} of {space.source['of'].get('builder', 'a matrix')}, under wrong names{void}"
-    return _said(space.source, count, space.names) + void
-
-
-def _said(source: Mapping[str, Any], count: str, names: Sequence[str]) -> str:
-    builder = str(source.get("builder", "a matrix"))
-    if builder == "wordnet":
-        return f"WordNet: {sum(name in source['senses'] for name in names)} of {len(names)} names mapped"
-    if builder == "groups":
-        used = [members for members in source["groups"].values() if set(members) & set(names)]
-        return f"groups: {count} in {_counted(len(used), 'group')}"
-    if builder in ("random_like", "relations"):
-        how = "random rows, as flat as those" if builder == "random_like" else "relations"
-        return f"{how} of {source['of'].get('builder', 'a matrix')}: {count}"
-    return {
-        "uniform": f"uniform: {count}, all equally near",
-        "text": f"text: {count} by their names, read by {source.get('encoder')}",
-        "lda": f"LDA: {count} by their means on {_counted(source.get('components', 0), 'discriminant')}",
-        "confusion": f"confusion: {count} by the mistakes of a model",
-    }.get(builder, f"{builder}: {count}")
-
-
-def _tree_words(space: LabelSpace) -> str:
-    parents: Mapping[str, str] = space.source["parents"]
-    groups = {parents[name] for name in space.names} - {ROOT}
-    depth = 0
-    for name in space.names:
-        steps, node = 0, name
-        while node != ROOT:
-            steps, node = steps + 1, parents[node]
-            if steps > len(parents):
-                raise ValueError("a tree whose parents form a circle")
-        depth = max(depth, steps)
-    return f"tree: {_counted(len(space), 'class')} in {_counted(len(groups), 'group')}, depth {depth}"
-
-
-def _counted(number: int, word: str) -> str:
-    return f"1 {word}" if number == 1 else f"{number} {word}{'es' if word.endswith('s') else 's'}"
-
-
-def _chain(order: Sequence[str]) -> str:
-    if len(order) <= MOST_SHOWN:
-        return " < ".join(order)
-    return " < ".join([*order[: MOST_SHOWN // 2], "…", *order[-MOST_SHOWN // 4 :]])
-
-
-def _built(title: str, names: Sequence[str] | None, x: Any, y: Any) -> LabelSpace:
+def _built(title: str, names: Sequence[str] | None, x: Numbers | None, y: Numbers | None) -> LabelSpace:
     if names is None:
         raise _checks.fail(
             OWNER, "space", "given with the classes", f"{title!r} alone", "Name the classes or the data."
@@ -181,6 +223,6 @@ def _aligned(space: LabelSpace, names: Sequence[str] | None) -> LabelSpace:
         hint = suggestion(absent[0], space.names)
         more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
         got = f"nothing for {absent[0]!r}{more}"
-        raise _checks.fail(OWNER, "space", "a label space with every class of the data", got, hint)
+        raise _checks.fail(OWNER, "space", "a label space with every class", got, hint)
     found = order_of(space)
     return (space if found is None else with_order(space, found)).subset(list(names))

@@ -61,7 +61,7 @@ def matched(
     if unknown:
         first = unknown[0]
         more = f" and {len(unknown) - 1} more that are none" if len(unknown) > 1 else ""
-        got = f"{given[first]!r}{at[first]}, which is no class of the data{more}"
+        got = f"{given[first]!r}{at[first]}, which is none of the classes{more}"
         hint = suggestion(given[first], names) or f"The classes are: {listed(names)}."
         raise _checks.fail(OWNER, argument, expected, got, hint)
     found = [classes[canonical(name)] for name in given]

@@ -120,7 +120,7 @@ def _pair(cells: Sequence[str], classes: dict[str, int], line: int) -> tuple[int
             pair.append(None)
         else:
             hint = suggestion(cell, classes) or "A * stands for every class."
-            got = f"{cell!r} as {column} class in line {line}, which is no class of the data"
+            got = f"{cell!r} as {column} class in line {line}, which is none of the classes"
             raise _checks.fail(OWNER, "cost", "prices of mistakes between classes", got, hint)
     return pair[0], pair[1]
 

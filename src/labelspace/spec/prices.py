@@ -9,18 +9,20 @@ import torch
 from torch import Tensor
 
 from labelspace import _checks
+from labelspace._inputs import Numbers
 from labelspace._text_file import is_there
-from labelspace.sources.cost import cost
+from labelspace.sources.matrices import cost
 from labelspace.space import LabelSpace
+from labelspace.spec.named import numeric_order, order_of
 from labelspace.spec.naming import OWNER, listed, suggestion
-from labelspace.spec.order import numeric_order, order_of
 from labelspace.spec.price_tables import TEMPLATE, read_prices
 
+Spec = str | Path | LabelSpace | Numbers | None  # what mistakes cost, as it may be given
 RULES = ("uniform", "ordinal", "squared", "tree")
 INSIDE = 0.5  # the price of a mistake inside a group; one between groups costs 1
 
 
-def prices(spec: Any, names: Sequence[str], space: LabelSpace | None = None) -> LabelSpace:
+def prices(spec: Spec, names: Sequence[str], space: LabelSpace | None = None) -> LabelSpace:
     r"""Return the cost space that a rule, a price per step or a file stands for, in the order of ``names``.
 
     Rules. ``uniform`` (or None): every mistake costs 1. ``ordinal`` and ``squared``: ``|i−j|`` and ``(i−j)²``, i and
@@ -137,7 +139,7 @@ def _rule_words(cost: LabelSpace) -> str:
     return words.get(str(source.get("rule")), "prices as given")
 
 
-def _number(value: Any) -> float:
+def _number(value: object) -> float:
     """Return a number of a source as a float; a source may say anything, and what is none is NaN."""
     try:
         return float(value) if isinstance(value, int | float) else math.nan
@@ -145,7 +147,7 @@ def _number(value: Any) -> float:
         return math.inf
 
 
-def _space(classes: Sequence[str], table: Tensor, **source: Any) -> LabelSpace:
+def _space(classes: Sequence[str], table: Tensor, **source: object) -> LabelSpace:
     table = table.to(torch.float64).fill_diagonal_(0)
     return LabelSpace(tuple(classes), table, "cost", {"builder": "prices", **source})
 
@@ -207,7 +209,7 @@ def _has_paths(space: LabelSpace) -> bool:
     return space.hops is not None and source.get("builder") != "ordinal"
 
 
-def _group_of(groups: Any) -> dict[str, str]:
+def _group_of(groups: object) -> dict[str, str]:
     """Return the group of every class in a source; none where it does not say."""
     if not isinstance(groups, dict) or not all(isinstance(members, list) for members in groups.values()):
         return {}
@@ -237,5 +239,5 @@ def _aligned(given: LabelSpace, classes: Sequence[str]) -> LabelSpace:
     absent = [name for name in classes if name not in set(given.names)]
     if absent:
         hint = suggestion(absent[0], given.names)
-        raise _checks.fail(OWNER, "cost", "prices for every class of the data", f"none for {absent[0]!r}", hint)
+        raise _checks.fail(OWNER, "cost", "prices for every class", f"none for {absent[0]!r}", hint)
     return given if given.names == tuple(classes) else given.subset(list(classes))

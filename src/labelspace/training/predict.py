@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from labelspace import _checks, _devices, models
-from labelspace.analysis.layers import activations, layer_names
+from labelspace.analysis.features import activations, layer_names
 from labelspace.data.normalise import Normalise
 from labelspace.training import evaluate, features
 from labelspace.training.inputs import Inputs
