@@ -12,8 +12,7 @@ from torch.testing import assert_close
 
 import labelspace
 from labelspace import LabelSpace, confusion, cost, groups, metrics, ordinal, tree, uniform, wordnet
-from labelspace.analysis import agreement, kendall, neighbours
-from labelspace.analysis import tree as tree_of
+from labelspace.analysis import agreement, dendrogram, kendall, neighbours
 from labelspace.criteria import make_criterion
 
 NAMES = tuple("abcdefghij")
@@ -203,7 +202,7 @@ def test_groups_of_two_are_pairs() -> None:
     assert_close(space.distances()[0], torch.tensor([0.0, 0.5, 1.0, 1.0]))
     taxonomy = tree({"pets": ["cat", "dog"], "vehicles": ["car", "bus"]})
     assert kendall(space, taxonomy, permutations=1).tau == pytest.approx(1)
-    assert set(map(frozenset, tree_of(space).nested())) == {frozenset({"cat", "dog"}), frozenset({"car", "bus"})}
+    assert set(map(frozenset, dendrogram(space).nested())) == {frozenset({"cat", "dog"}), frozenset({"car", "bus"})}
 
 
 def test_explicit_metrics_compare_rows_whatever_the_kind() -> None:

@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from labelspace import data, tree
-from labelspace.analysis import agreement, center_distances, kendall, naa_distances, neighbours
-from labelspace.analysis import tree as agglomerate
+from labelspace.analysis import agreement, center_distances, dendrogram, kendall, naa_distances, neighbours
 from realdata import data_folder
 
 KINDS = {
@@ -37,7 +36,7 @@ def test_shoes_lie_together(fashion):
     x, y, names = fashion
     near = neighbours(center_distances(x, y), names, k=2)
     assert {name for name, _ in near["Sneaker"]} == {"Sandal", "Ankle boot"}
-    left, right = agglomerate(naa_distances(x, y), names).nested()
+    left, right = dendrogram(naa_distances(x, y), names).nested()
     assert any(set(_leaves(part)) == set(KINDS["shoe"]) for part in (left, right))
 
 

@@ -12,7 +12,7 @@ from sklearn.metrics import (
 from torch.testing import assert_close
 
 from labelspace import LabelSpace, tree, uniform
-from labelspace.metrics import accuracy, balanced_accuracy, confusion, level_accuracy, quadratic_kappa
+from labelspace.metrics import accuracy, balanced_accuracy, confusion_counts, level_accuracy, quadratic_kappa
 
 # The example by hand: six samples of three classes.
 #   y          0 0 0 1 1 2
@@ -91,31 +91,31 @@ def test_balanced_accuracy_names_absent_classes_and_is_defined():
 
 
 def test_confusion_by_hand():
-    assert confusion(PREDICTED, Y).tolist() == [[2, 1, 0], [0, 1, 1], [0, 0, 1]]
+    assert confusion_counts(PREDICTED, Y).tolist() == [[2, 1, 0], [0, 1, 1], [0, 0, 1]]
     shares = torch.tensor([[2 / 3, 1 / 3, 0], [0, 0.5, 0.5], [0, 0, 1]], dtype=torch.float64)
-    assert_close(confusion(PREDICTED, Y, normalise=True), shares)
+    assert_close(confusion_counts(PREDICTED, Y, normalize=True), shares)
 
 
 def test_confusion_equals_scikit_learn():
     scores, y = random_case(2)
-    assert_close(confusion(scores, y), torch.tensor(confusion_matrix(y, scores.argmax(1))))
+    assert_close(confusion_counts(scores, y), torch.tensor(confusion_matrix(y, scores.argmax(1))))
     theirs = torch.tensor(confusion_matrix(y, scores.argmax(1), normalize="true"))
-    assert_close(confusion(scores, y, normalise=True), theirs)
+    assert_close(confusion_counts(scores, y, normalize=True), theirs)
 
 
 def test_confusion_names_absent_classes_when_it_divides_by_them():
-    assert confusion([0, 1], [0, 0], classes=3).shape == (3, 3)
-    with pytest.warns(UserWarning, match="confusion: `y` has no sample of classes 1, 2; its row is zero"):
-        assert confusion([0, 1], [0, 0], classes=3, normalise=True).sum().item() == 1.0
+    assert confusion_counts([0, 1], [0, 0], classes=3).shape == (3, 3)
+    with pytest.warns(UserWarning, match="confusion_counts: `y` has no sample of classes 1, 2; its row is zero"):
+        assert confusion_counts([0, 1], [0, 0], classes=3, normalize=True).sum().item() == 1.0
 
 
 def test_the_number_of_classes_is_checked():
     with pytest.raises(ValueError, match="`classes` of confusion must be 4, the columns of the scores. Got 3"):
-        confusion(torch.randn(2, 4), [0, 1], classes=3)
+        confusion_counts(torch.randn(2, 4), [0, 1], classes=3)
     with pytest.raises(ValueError, match="`predictions` of confusion must be class indices from 0 to 1. Got 2"):
-        confusion([0, 2], [0, 1], classes=2)
+        confusion_counts([0, 2], [0, 1], classes=2)
     with pytest.raises(ValueError, match="`y` of confusion must be class indices from 0 to 1. Got 2 at position 1"):
-        confusion([0, 1], [0, 2], classes=2)
+        confusion_counts([0, 1], [0, 2], classes=2)
 
 
 def test_quadratic_kappa_by_hand():

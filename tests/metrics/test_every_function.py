@@ -26,7 +26,7 @@ FIT, APPLY = decisions.Temperature().fit, decisions.Temperature().apply
 CALLS = {
     metrics.accuracy: ({"scores_or_predictions": SCORES, "y": Y}, {}),
     metrics.balanced_accuracy: (GUESSED, {}),
-    metrics.confusion: (GUESSED, {}),
+    metrics.confusion_counts: (GUESSED, {}),
     metrics.quadratic_kappa: (GUESSED, {}),
     metrics.level_accuracy: (GUESSED, {"tree_space": TREE}),
     metrics.superclass_accuracy: (
@@ -59,7 +59,7 @@ CALLS = {
     analysis.naa_distances: (LABELLED, {}),
     analysis.center_distances: (LABELLED, {}),
     analysis.target_distances: ({"targets": P}, {}),
-    analysis.tree: ({"distances": DISTANCES}, {}),
+    analysis.dendrogram: ({"distances": DISTANCES}, {}),
     analysis.kendall: ({"distances": DISTANCES, "reference_hops": DISTANCES}, {"permutations": 9, "seed": 0}),
     analysis.agreement: ({"space_a": FEATURES, "space_b": FEATURES + 1}, {"permutations": 9, "seed": 0}),
     analysis.projection: ({"features": FEATURES}, {"seed": 0}),
@@ -162,7 +162,7 @@ def test_scores_of_a_single_column_are_refused(function, argument):
 
 
 @pytest.mark.parametrize(
-    "function", [metrics.balanced_accuracy, metrics.confusion, metrics.quadratic_kappa, metrics.value_mse]
+    "function", [metrics.balanced_accuracy, metrics.confusion_counts, metrics.quadratic_kappa, metrics.value_mse]
 )
 def test_ids_are_not_taken_for_class_indices(function):
     message = (

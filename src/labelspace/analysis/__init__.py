@@ -2,7 +2,7 @@
 
 from labelspace.analysis.centers import center_distances, class_means, spectral_vectors, target_distances
 from labelspace.analysis.features import layer_features, layer_names, projection
-from labelspace.analysis.hierarchy import Tree, tree
+from labelspace.analysis.hierarchy import Tree, dendrogram
 from labelspace.analysis.naa import naa_distances
 from labelspace.analysis.pairing import Agreement, agreement
 from labelspace.analysis.ranks import RankCorrelation, kendall
@@ -15,6 +15,7 @@ __all__ = [
     "agreement",
     "center_distances",
     "class_means",
+    "dendrogram",
     "kendall",
     "layer_features",
     "layer_names",
@@ -24,5 +25,6 @@ __all__ = [
     "row_entropy",
     "spectral_vectors",
     "target_distances",
-    "tree",
 ]
+
+tree = dendrogram  # its older name; labelspace.tree builds a label space

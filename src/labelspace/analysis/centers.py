@@ -67,19 +67,19 @@ def _seen(criterion: Criterion) -> Tensor:
 
 
 def center_distances(
-    features: Numbers, y: Numbers, classes: int | Sequence[str] | None = None, normalise: bool = True
+    features: Numbers, y: Numbers, classes: int | Sequence[str] | None = None, normalize: bool = True
 ) -> Float[Tensor, "k k"]:
     """Return cosine distances between class centres, each row divided by its sum.
 
     ``cd_ij = 1 − c_i·c_j/(‖c_i‖‖c_j‖)`` with c_k the mean of the features of class k; then ``cd_ij / Σ_j cd_ij``,
-    which is no longer symmetric: trees need ``normalise=False``.
+    which is no longer symmetric: trees need ``normalize=False``.
 
     Args:
         features: activations, one row per sample.
         y: class index of each sample.
         classes: K or the class names; by default one more than the largest index. A class without samples is named
             in a warning, and its distances are NaN.
-        normalise: divide each row by its sum (the L1 norm); a row of zeros stays.
+        normalize: divide each row by its sum (the L1 norm); a row of zeros stays.
 
     Shape:
         ``features (N, F)``, ``y (N,)``; the result is ``(K, K)``, zero on the diagonal.
@@ -99,7 +99,7 @@ def center_distances(
     counts = torch.bincount(indices, minlength=number)
     centres = rows.new_zeros(number, rows.shape[1]).index_add_(0, indices, rows) / counts.clamp_min(1)[:, None]
     distances = _nearness.row_distances(centres[present], "cosine")
-    if normalise:
+    if normalize:
         total = distances.sum(dim=1, keepdim=True)
         distances = distances / torch.where(total > 0, total, 1)
     result = torch.full((number, number), torch.nan)
@@ -108,7 +108,7 @@ def center_distances(
     return result
 
 
-def spectral_vectors(similarity: LabelSpace | Numbers, names: int | Sequence[str] | None = None) -> LabelSpace:
+def spectral_vectors(similarity: LabelSpace | Numbers, names: Sequence[str] | None = None) -> LabelSpace:
     """Return vectors whose products are the similarities: ``V = U·√Λ`` with ``(S + Sᵀ)/2 = U Λ Uᵀ``.
 
     What no vectors can have, the negative part of Λ, is left out; ``source["left_out"]`` is its share of ``Σ|λ|``. The

@@ -39,7 +39,7 @@ class Tree:
         return nodes[-1]
 
 
-def tree(distances: LabelSpace | Numbers, names: int | Sequence[str] | None = None, method: str = "average") -> Tree:
+def dendrogram(distances: LabelSpace | Numbers, names: Sequence[str] | None = None, method: str = "average") -> Tree:
     """Return the agglomerative tree of a distance matrix: the two closest clusters are merged until one is left.
 
     Args:
@@ -52,7 +52,7 @@ def tree(distances: LabelSpace | Numbers, names: int | Sequence[str] | None = No
         ``distances (K, K)`` with K ≥ 2.
 
     Example:
-        >>> built = tree([[0, 1, 4], [1, 0, 6], [4, 6, 0]], ["cat", "dog", "car"])
+        >>> built = dendrogram([[0, 1, 4], [1, 0, 6], [4, 6, 0]], ["cat", "dog", "car"])
         >>> built.nested()
         ('car', ('cat', 'dog'))
         >>> built.linkage[:, 2]  # car joins at (4 + 6)/2
@@ -60,7 +60,7 @@ def tree(distances: LabelSpace | Numbers, names: int | Sequence[str] | None = No
         >>> built.order
         (2, 0, 1)
         >>> from labelspace import ordinal
-        >>> tree(ordinal(["low", "mid", "high"])).names
+        >>> dendrogram(ordinal(["low", "mid", "high"])).names
         ('low', 'mid', 'high')
 
     Reference:
@@ -69,14 +69,14 @@ def tree(distances: LabelSpace | Numbers, names: int | Sequence[str] | None = No
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
 
-    _checks.choice("tree", "method", method, METHODS)
+    _checks.choice("dendrogram", "method", method, METHODS)
     if isinstance(distances, LabelSpace):
         names = distances.names if names is None else names
         distances = distances.distances()
-    matrix = symmetric("tree", distances)
+    matrix = symmetric("dendrogram", distances)
     if len(matrix) < 2:
-        raise _checks.fail("tree", "distances", "between at least 2 classes", f"shape {tuple(matrix.shape)}")
-    classes = _inputs.class_names("tree", "names", len(matrix) if names is None else names, len(matrix))
+        raise _checks.fail("dendrogram", "distances", "between at least 2 classes", f"shape {tuple(matrix.shape)}")
+    classes = _inputs.class_names("dendrogram", "names", len(matrix) if names is None else names, len(matrix))
     merges = linkage(squareform(matrix.numpy(), checks=False), method=method, optimal_ordering=True)
     order = tuple(leaves_list(merges).tolist())
     return Tree(torch.from_numpy(merges), order, classes)
@@ -96,7 +96,7 @@ def symmetric(owner: str, distances: Numbers, argument: str = "distances") -> Fl
     if bool((matrix - matrix.T).abs().max() > tolerance):
         row, column = divmod(int((matrix - matrix.T).abs().argmax()), len(matrix))
         got = f"{matrix[row, column].item():g} from {row} to {column} and {matrix[column, row].item():g} back"
-        remedy = "Average both ways, (d + d.T)/2, or ask center_distances for normalise=False."
+        remedy = "Average both ways, (d + d.T)/2, or ask center_distances for normalize=False."
         raise _checks.fail(owner, argument, "symmetric", got, remedy)
     own = float(matrix.diagonal().abs().max())
     if bool((matrix < -tolerance).any()) or own > tolerance:

@@ -16,7 +16,7 @@ PART = 2**24  # pairs looked at together
 Found = dict[str, list[tuple[str, float]]]
 
 
-def neighbours(space: LabelSpace | Numbers, names: int | Sequence[str] | None = None, k: int = 5) -> Found:
+def neighbours(space: LabelSpace | Numbers, names: Sequence[str] | None = None, k: int = 5) -> Found:
     """Return for every class its ``k`` most similar others, nearest first.
 
     Order and number are those of ``LabelSpace.nearest`` (mass of relations, minus the cost, cosine of vectors or minus
@@ -84,7 +84,7 @@ def row_entropy(matrix: LabelSpace | Numbers) -> Float[Tensor, " k"]:
     return entropies
 
 
-def _named(distances: Numbers, names: int | Sequence[str] | None) -> tuple[tuple[str, ...], Float[Tensor, "k k"]]:
+def _named(distances: Numbers, names: Sequence[str] | None) -> tuple[tuple[str, ...], Float[Tensor, "k k"]]:
     """Return class names and similarities, which are minus the distances."""
     table = _inputs.tensor("neighbours", "space", distances).to("cpu", torch.float64)
     if table.ndim != 2 or table.shape[0] != table.shape[1] or not len(table):

@@ -1,6 +1,6 @@
 """Metrics: plain functions of tensors that return numbers, usable without engine or criterion."""
 
-from labelspace.metrics.accuracy import accuracy, balanced_accuracy, confusion, level_accuracy, quadratic_kappa
+from labelspace.metrics.accuracy import accuracy, balanced_accuracy, confusion_counts, level_accuracy, quadratic_kappa
 from labelspace.metrics.cost import (
     CostlyConfusion,
     costliest_confusions,
@@ -33,7 +33,7 @@ __all__ = [
     "brier",
     "calibration_error",
     "class_calibration_error",
-    "confusion",
+    "confusion_counts",
     "costliest_confusions",
     "epochs_saved",
     "equivalent",

@@ -85,32 +85,34 @@ def balanced_accuracy(predictions: Numbers, y: Numbers, classes: int | None = No
     return (found[present] / samples[present].double()).mean().item()
 
 
-def confusion(predictions: Numbers, y: Numbers, classes: int | None = None, *, normalise: bool = False) -> Tensor:
+def confusion_counts(
+    predictions: Numbers, y: Numbers, classes: int | None = None, *, normalize: bool = False
+) -> Tensor:
     """Return how often a true ``i`` was called a ``j``: the confusion matrix.
 
     Args:
         predictions: class indices, or scores.
         y: true class indices.
         classes: K; by default the columns of the scores, else one more than the largest index seen.
-        normalise: divide each row by the samples of its class; a class without any is named in a warning and
+        normalize: divide each row by the samples of its class; a class without any is named in a warning and
             keeps a row of zeros.
 
     Shape:
-        ``predictions (N,)`` or ``(N, K)``, ``y (N,)``; the result is ``(K, K)``, int64, or float64 if normalised.
+        ``predictions (N,)`` or ``(N, K)``, ``y (N,)``; the result is ``(K, K)``, int64, or float64 if normalized.
 
     Example:
-        >>> confusion([0, 1, 1, 2], [0, 0, 1, 2])
+        >>> confusion_counts([0, 1, 1, 2], [0, 0, 1, 2])
         tensor([[1, 1, 0],
                 [0, 1, 0],
                 [0, 0, 1]])
     """
-    predicted, labels, number = _inputs.pair("confusion", predictions, y, classes)
-    _inputs.table_of("confusion", "classes", number)
+    predicted, labels, number = _inputs.pair("confusion_counts", predictions, y, classes)
+    _inputs.table_of("confusion_counts", "classes", number)
     # one bincount; scikit-learn's function would sort and search the labels first
     counts = torch.bincount(labels * number + predicted, minlength=number**2).reshape(number, number)
-    if not normalise:
+    if not normalize:
         return counts
-    _inputs.warn_absent("confusion", labels, number, "its row is zero")
+    _inputs.warn_absent("confusion_counts", labels, number, "its row is zero")
     return counts.double() / counts.sum(dim=1, keepdim=True).clamp_min(1)
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from labelspace import _checks, _inputs
 from labelspace._inputs import Numbers
-from labelspace.metrics.accuracy import best_guesses, confusion
+from labelspace.metrics.accuracy import best_guesses, confusion_counts
 from labelspace.space import LabelSpace
 
 Cost = LabelSpace | Numbers
@@ -137,7 +137,7 @@ def costliest_confusions(
     known = names if names is not None else cost.names if isinstance(cost, LabelSpace) else len(prices)
     labels = _inputs.class_names("costliest_confusions", "names", known, len(prices))
     predicted, true, number = _inputs.pair("costliest_confusions", predictions, y, len(prices), source="cost")
-    counts = confusion(predicted, true, number)
+    counts = confusion_counts(predicted, true, number)
     paid = counts * prices
     order = paid.flatten().argsort(descending=True, stable=True)[:k].tolist()
     places = [divmod(place, len(prices)) for place in order]

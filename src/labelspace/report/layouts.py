@@ -109,7 +109,7 @@ def layout_of(distances: Tensor) -> Layout:
 
 def _tree(distances: Tensor) -> tuple[list[int], list[Merge]]:
     if len(distances) <= MOST:
-        tree = analysis.tree(distances)
+        tree = analysis.dendrogram(distances)
         order, linked = list(tree.order), tree.linkage.tolist()
     else:
         # the best order of the leaves takes seconds for a thousand classes, of which only groups are shown

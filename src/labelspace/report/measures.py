@@ -78,7 +78,7 @@ def _one(decision: Decision, scores: Tensor, y: Tensor) -> tuple[Tensor, Tensor,
     curve = metrics.risk_coverage_curve(confidence, risk)
     classes = len(decision.names)
     # more classes are not drawn as a matrix either
-    counts = metrics.confusion(called, y, classes).double() if fits(classes) else torch.zeros(0, 0)
+    counts = metrics.confusion_counts(called, y, classes).double() if fits(classes) else torch.zeros(0, 0)
     return counts, _bins(probabilities, y), _thinned(curve.coverage, curve.risk)
 
 
@@ -116,4 +116,4 @@ def validation_confusion(run: StoredRun, decision: Decision) -> Tensor | None:
     if not len(stored.get("validation_y", ())):
         return None
     called = decision.decide(stored["validation_scores"]).classes
-    return metrics.confusion(called, stored["validation_y"], len(decision.names)).double()
+    return metrics.confusion_counts(called, stored["validation_y"], len(decision.names)).double()

@@ -35,7 +35,7 @@ def lda(
     y: Numbers,
     components: int | None = None,
     temperature: float = 1.0,
-    names: int | Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
 ) -> LabelSpace:
     """Return relations from labelled samples: classes are related whose means are close on the discriminants.
 

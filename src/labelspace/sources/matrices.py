@@ -76,7 +76,7 @@ def even(names: Sequence[str], source: Mapping[str, object], own: float = 0.0) -
     return LabelSpace(names, rule, "relations", source)
 
 
-def cost(matrix: Numbers, names: int | Sequence[str] | None = None) -> LabelSpace:
+def cost(matrix: Numbers, names: Sequence[str] | None = None) -> LabelSpace:
     """Return a cost space: ``matrix[i][j]`` is the price of calling a true ``i`` a ``j``.
 
     Args:
@@ -95,7 +95,7 @@ def cost(matrix: Numbers, names: int | Sequence[str] | None = None) -> LabelSpac
     return LabelSpace(classes, prices, "cost", {"builder": "cost"})
 
 
-def confusion(matrix: Numbers, names: int | Sequence[str] | None = None) -> LabelSpace:
+def confusion(matrix: Numbers, names: Sequence[str] | None = None) -> LabelSpace:
     """Return relations from a confusion matrix: the mistakes of each class, scaled to sum to 1.
 
     Correct predictions (the diagonal) are left out. A class that was never mistaken keeps its mass.
