@@ -4,9 +4,9 @@ import pytest
 
 from hostile import pages
 from labelspace import Decision, train
-from labelspace._markdown import plain
 from labelspace.report.table import markdown_table
 from labelspace.serving.card import card
+from labelspace.spec.naming import plain
 
 markdown_it = pytest.importorskip("markdown_it")
 NAMES = [

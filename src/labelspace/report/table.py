@@ -4,8 +4,8 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from labelspace._markdown import plain
 from labelspace.report import words
+from labelspace.spec.naming import plain
 
 GAP = "  "
 LONGEST = 24  # letters of a name that a title repeats

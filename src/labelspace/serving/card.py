@@ -9,9 +9,9 @@ from typing import Any
 import torch
 
 from labelspace import metrics
-from labelspace._markdown import plain
 from labelspace.criteria.registry import method_summary
 from labelspace.decisions.decision import Decision
+from labelspace.spec.naming import plain
 from labelspace.training.run import Run
 
 # so many classes and confusions are listed

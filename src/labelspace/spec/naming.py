@@ -1,5 +1,6 @@
-"""Names that people write in files and on the command line, matched with the classes of the data."""
+"""Names that people write in files and on the command line: matched with the classes, and shown as they are."""
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -7,6 +8,12 @@ from difflib import get_close_matches
 from labelspace import _checks
 
 OWNER = "labelspace"
+# what begins or ends markup within a line: emphasis, code, links, cells, mathematics of GitHub, struck-out text
+_WITHIN = re.compile(r"([\\`*_{}\[\]|#~$])")
+# what begins a list, a rule or a heading: only at the beginning, and not of numbers such as -1 and 0.5
+_BEGINNING = re.compile(r"^(?:[-+](?=\s|$)|[-=](?=[-=\s]*$)|\d+(?=[.)](?:\s|$)))")
+# addresses become links by themselves
+_ADDRESS = re.compile(r"(?i)(?<=\w)(:)(?=//)|(?<=www)(\.)")
 
 
 def canonical(name: str) -> str:
@@ -82,3 +89,19 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     """Return the first names and how many follow."""
     shown = ", ".join(repr(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def plain(text: object) -> str:
+    r"""Return text on one line in which Markdown finds nothing of its own, for a class called ``<script>`` or ``a|b``.
+
+    Example:
+        >>> print(plain("a_b <i>"))
+        a\_b &lt;i&gt;
+        >>> print(plain("1. see https://example.org"))
+        1\. see https\://example.org
+    """
+    line = " ".join(str(text).split())
+    line = _WITHIN.sub(r"\\\1", line)
+    line = _ADDRESS.sub(lambda found: f"\\{found[0]}", line)
+    line = _BEGINNING.sub(lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", line)
+    return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,50 @@
+"""The bars of a comparison: what is said of its plan, and that runs advance."""
+
+from pathlib import Path
+
+import pytest
+
+from labelspace.cli import progress
+from labelspace.cli.progress import ComparisonBars
+
+PLAN = {
+    "folder": "runs/x",
+    "phases": {"tuning": 4, "seeds": 6},
+    "title": "digits, 3 methods",
+    "space": "order: 0 < 1",
+    "cost": "squared distance",
+    "example": "true 0 called 9 costs 81",
+    "options": {"lls": {"rank": 2}},
+    "trials": (3, 5),
+    "runs": 10,
+    "epochs": 7,
+    "left_out": ["semantic"],
+}
+
+
+def test_the_plan_is_said_before_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(progress.errors, "print", lambda text, **style: said.append(text))
+    with ComparisonBars() as bars:
+        bars.report("measuring", {"budget": "10m"})
+        bars.report("plan", PLAN)
+        bars.report("run", {"phase": "tuning", "done": 3})
+        bars.report("analysis", {})
+    text = "\n".join(said)
+    for part in ("a budget of 10m", "order: 0 < 1", "true 0 called 9 costs 81", "10 runs of 7 epochs, 3 to 5 trials"):
+        assert part in text
+    assert "left out, for want of a label space (--space): semantic" in text
+    assert bars.folder == Path("runs/x/runs")
+    (task,) = bars.bar.tasks
+    assert (task.completed, task.total, task.description) == (3, 4, "tuning strengths")
+
+
+def test_runs_show_where_they_are(tmp_path: Path) -> None:
+    bars = ComparisonBars()
+    note = tmp_path / "note"
+    note.write_text("2 9")
+    bars._show("lls-0a1b-seed3", note)
+    (task,) = bars.bar.tasks
+    assert (task.completed, task.total, task.description) == (2, 9, "  lls seed 3")
+    bars._show("lls-0a1b-seed3", tmp_path / "gone")
+    assert len(bars.bar.tasks) == 1

@@ -1,0 +1,48 @@
+"""Labels as indices and as probabilities are read in the same way."""
+
+import torch
+from torch.nn.functional import one_hot
+from torch.testing import assert_close
+
+from labelspace.criteria import targets
+
+Y = torch.tensor([2, 0, -1, 1])
+SOFT = one_hot(Y.clamp_min(0), 3).double() * (Y >= 0)[:, None]
+MATRIX = torch.rand(3, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+VALUES = torch.rand(4, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+VALID = Y >= 0
+
+
+def test_indices_and_one_hot_probabilities_agree() -> None:
+    for function in (
+        lambda y: targets.rows(MATRIX, y),
+        lambda y: targets.pick(VALUES, y),
+        lambda y: targets.membership(y, 3, torch.float64),
+        lambda y: targets.smoothed(MATRIX, y, torch.tensor(0.3, dtype=torch.float64)),
+    ):
+        assert_close(function(Y)[VALID], function(SOFT)[VALID])
+    assert targets.hard(SOFT).tolist() == Y.tolist()
+    assert targets.membership(Y, 3, torch.float64)[2].tolist() == [0, 0, 0]
+
+
+def test_mixtures_in_log_space_are_those_of_probabilities() -> None:
+    for classes in (5, 50):
+        generator = torch.Generator().manual_seed(2)
+        table = torch.rand(classes, classes, dtype=torch.float64, generator=generator)
+        y = torch.rand(6, classes, dtype=torch.float64, generator=generator)
+        y = y / y.sum(1, keepdim=True)
+        mixed = targets.log_mixed(lambda chosen, table=table: table[chosen].log(), y, dense=True)
+        assert_close(mixed, (y @ table).log())
+
+
+def test_the_common_options_are_written_out_in_signatures() -> None:
+    def base(
+        self, labels, *, weight=None, ignore_index=-100, reduction="mean", class_dim=1, preset=None, global_mean=True
+    ):
+        pass
+
+    def own(self, labels, *, smoothing=0.1, **common):
+        pass
+
+    names = list(targets.with_common(own, base).parameters)
+    assert names == ["labels", "smoothing", *targets.Common.__annotations__]
