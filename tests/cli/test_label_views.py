@@ -30,7 +30,7 @@ def test_amounts_are_the_mass_that_moved() -> None:
         assert row.amount == pytest.approx(moved[one.index(row.name)], abs=1e-6)
     assert [row.amount for row in found.rows] == sorted((row.amount for row in found.rows), reverse=True)
     assert found.agreement is None
-    assert found.lines(1)[0].startswith("agreement cannot be measured")
+    assert found.lines(1)[0].startswith("agreement cannot be measured: `second` of labels diff must be of distances")
 
 
 def test_prices_are_compared_as_prices_and_read_by_direction() -> None:

@@ -140,6 +140,14 @@ def test_diff_says_where_two_spaces_differ() -> None:
     assert (low["about"], low["first"], low["second"]) == ("mid", pytest.approx(6 / 11), pytest.approx(0.4))
 
 
+def test_diff_says_which_space_is_wrong_and_speaks_of_no_data() -> None:
+    for second in ("low<mid<top", "groups:low,mid|high,tpo", "low<mid"):
+        result = CliRunner().invoke(app, ["diff", "low<mid<high", second])
+        assert result.exit_code == 2
+        assert "`second` of labels diff must be" in result.output
+        assert "the data" not in result.output
+
+
 def test_diff_of_prices_and_of_flat_spaces() -> None:
     cost([[0, 1], [1, 0]], ["a", "b"]).save("a.safetensors")
     cost([[0, 1], [5, 0]], ["a", "b"]).save("b.safetensors")

@@ -10,7 +10,7 @@ from labelspace.metrics import (
     accuracy,
     balanced_accuracy,
     calibration_error,
-    confusion,
+    confusion_counts,
     equivalent,
     expected_cost,
     metric_interval,
@@ -232,7 +232,10 @@ OUTPUTS, Y = torch.zeros(2, 4, dtype=torch.long), torch.tensor([0, 0, 1, 1])
     ("arguments", "message"),
     [
         ({"metric": "accuracy"}, r"`metric` of metric_interval must be a function of outputs and labels"),
-        ({"metric": confusion}, r"`metric` of metric_interval must be .* one number\. Got shape \(2, 2\)\. Choose one"),
+        (
+            {"metric": confusion_counts},
+            r"`metric` of metric_interval must be .* one number\. Got shape \(2, 2\)\. Choose one",
+        ),
         ({"metric": lambda outputs, y: None}, r"returns one number\. Got NoneType"),
         ({"metric": lambda outputs, y: np.nan}, r"must be finite on all samples\. Got nan for seed 0"),
         ({"outputs": Y}, r"of shape \(seeds, samples\) or .*Got shape \(4,\)\. The outputs of one seed are x\[None\]"),

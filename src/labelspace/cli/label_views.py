@@ -155,8 +155,9 @@ def difference(first: LabelSpace, second: LabelSpace) -> Difference:
     found, reason = None, ""
     try:
         found = agreement(first, second)
-    except ValueError as error:
-        reason = str(error)
+    except _checks.InputError as error:
+        asked = {"space_a": "first", "space_b": "second"}.get(error.argument)
+        reason = str(error.about(owner="labels diff", argument=asked))
     prices = first.kind == second.kind == "cost"
     one, two = (space if prices else space.relations() for space in (first, second))
     # few rows at a time: compressed spaces have no matrix to be compared as a whole
