@@ -47,7 +47,7 @@ def test_what_is_finished_is_not_computed_again(tmp_path: Path) -> None:
 
 
 def test_one_failed_run_does_not_end_the_others(tmp_path: Path) -> None:
-    configs = grid({**BASE, "optimiser": "sgd"}, learning_rate=[1e30, 0.1])
+    configs = grid({**BASE, "optimizer": "sgd"}, learning_rate=[1e30, 0.1])
     with pytest.raises(SweepError, match=r"1 runs failed; the finished ones are kept\.[\s\S]*The loss became"):
         sweep(configs, tmp_path, executor=InProcess())
     assert len(list(tmp_path.glob("*/result.json"))) == 1

@@ -6,7 +6,7 @@ import typer
 
 from labelspace._checks import InputError
 
-Optimiser = Annotated[str, typer.Option("--optimiser", help="sgd, adam or adamw.")]
+Optimizer = Annotated[str, typer.Option("--optimizer", help="sgd, adam or adamw.")]
 Momentum = Annotated[float | None, typer.Option("--momentum", help="Of sgd, 0.9 if not said; 0 for none.")]
 Schedule = Annotated[
     str,

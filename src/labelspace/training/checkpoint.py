@@ -76,4 +76,4 @@ def _read(path: Path) -> dict[str, Any]:
         raise ValueError(f"not what was written: {type(error).__name__}") from error
     if not isinstance(state, dict):
         raise ValueError(f"it holds {type(state).__name__}")
-    return state
+    return {"optimizer" if part == "optimiser" else part: content for part, content in state.items()}  # as it was called

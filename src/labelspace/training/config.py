@@ -15,6 +15,7 @@ from labelspace.data import chosen
 
 FILLED_IN = ("data_key", "space_key", "option_keys", "teacher_key", "code_key", "path", "world")  # not for users to set
 DEVICES = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
+EARLIER = {"optimiser": "optimizer"}  # names of fields in records of earlier versions
 FORMAT = 3  # of what a run computes: raised when the same configuration would give other numbers
 
 
@@ -47,7 +48,7 @@ class Config(BaseModel):
     code_key: str = Field("", description="digest of a method or model that is not ours; filled in when it is found")
     epochs: int = Field(20, ge=1)
     batch_size: int = Field(128, ge=1)
-    optimiser: Literal["sgd", "adam", "adamw"] = "adam"
+    optimizer: Literal["sgd", "adam", "adamw"] = "adam"
     learning_rate: float = Field(1e-3, gt=0)
     momentum: float = Field(0.9, ge=0, lt=1, description="of sgd")
     weight_decay: float = Field(0.0, ge=0)
@@ -118,6 +119,7 @@ class Config(BaseModel):
         places |= {name for name in ("option_keys", "code_key") if not getattr(self, name)}
         places |= {"device"} if self.device == "cpu" else set()  # as it was before there were others
         content = self.model_dump(mode="json", exclude={"seed", *places})
+        content["optimiser"] = content.pop("optimizer")  # its name when keys were first made: they stay what they were
         content["data_options"] = {k: v for k, v in content["data_options"].items() if k != "data_dir"}
         content["method_options"] = {k: v for k, v in content["method_options"].items() if k not in self.option_keys}
         text = json.dumps({"format": FORMAT, "torch": torch.__version__, **content}, sort_keys=True)
@@ -140,6 +142,16 @@ def make_config(**values: Any) -> Config:
         place = str(first["loc"][0]) if first["loc"] else first["type"] if first["type"] in known else "options"
         got = repr(first["input"]) if first["loc"] else repr(values[place]) if place in values else "nothing"
         raise _checks.fail("train", place, _lowered(first["msg"]), got) from error
+
+
+def recorded_config(values: dict[str, Any]) -> Config:
+    """Return the configuration that a record holds, also one of an earlier version.
+
+    Example:
+        >>> recorded_config({"optimiser": "sgd"}).optimizer
+        'sgd'
+    """
+    return make_config(**{EARLIER.get(name, name): value for name, value in values.items()})
 
 
 def _wrong(field: str, expected: str) -> PydanticCustomError:

@@ -18,7 +18,7 @@ from labelspace.training import checkpoint, evaluate, resumable
 from labelspace.training.build import Job, Outline, make_learner, training_labels
 from labelspace.training.config import Config
 from labelspace.training.feed import Feed
-from labelspace.training.optimizer import add_penalty, learning_rate, make_optimiser, set_rate
+from labelspace.training.optimizer import add_penalty, learning_rate, make_optimizer, set_rate
 from labelspace.training.seeds import generator, stream_seed
 
 Report = Callable[[str, dict[str, Any]], None]
@@ -81,7 +81,7 @@ class Loop:
             remedy = "Train a teacher first and pass its run folder."
             raise _checks.fail("train", "teacher", f"given for {job.config.method}", None, remedy)
         self.teacher = None if teacher is None else teacher.to(self.device)
-        self.optimiser = make_optimiser(self.config, self.learner.parameter_groups(self.config.weight_decay))
+        self.optimizer = make_optimizer(self.config, self.learner.parameter_groups(self.config.weight_decay))
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.config.precision == "float16")
         self.progress = Progress()
         self._restore()
@@ -94,7 +94,7 @@ class Loop:
         state, last_saved = self.progress, time.monotonic()
         self.learner.train()
         while state.epoch < self.config.epochs and not self._stopped():
-            set_rate(self.optimiser, learning_rate(self.config, state.epoch))
+            set_rate(self.optimizer, learning_rate(self.config, state.epoch))
             for step, rows in self._batches(state.epoch):
                 began = time.perf_counter()
                 self._step(step, rows)
@@ -131,14 +131,14 @@ class Loop:
         if self.device.type == "cpu":
             self._check(float(mean))
         self.total = self.total + mean * samples
-        self.optimiser.zero_grad()
+        self.optimizer.zero_grad()
         self.scaler.scale(loss).backward()
-        self.scaler.unscale_(self.optimiser)
+        self.scaler.unscale_(self.optimizer)
         if self.config.head_l2:
             add_penalty(self.learner.model.head_weight(), self.config.head_l2)  # type: ignore[operator]
         if self.config.clip is not None:
             nn.utils.clip_grad_norm_(self.learner.parameters(), self.config.clip)
-        self.scaler.step(self.optimiser)
+        self.scaler.step(self.optimizer)
         self.scaler.update()
 
     def _check(self, value: float) -> None:
@@ -247,7 +247,7 @@ class Loop:
             return
         state = {
             "learner": self.learner.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
             "scaler": self.scaler.state_dict(),
             "progress": dict(vars(self.progress)),
         }
@@ -263,7 +263,7 @@ class Loop:
         if state is None:
             return
         self.learner.load_state_dict(state["learner"])
-        self.optimiser.load_state_dict(state["optimiser"])
+        self.optimizer.load_state_dict(state["optimizer"])
         if state.get("scaler"):
             self.scaler.load_state_dict(state["scaler"])
         self.progress = Progress(**state["progress"])
@@ -271,7 +271,7 @@ class Loop:
 
     def _check_state(self, state: Any) -> None:
         steps = len(in_batches(torch.arange(len(self.feed)), self.config.batch_size))
-        resumable.check(state, self.learner.state_dict(), self.optimiser, self.config.epochs, steps)
+        resumable.check(state, self.learner.state_dict(), self.optimizer, self.config.epochs, steps)
 
     def _not_finite(self, value: float, what: str) -> TrainingError:
         there = self.folder is not None and (self.folder / checkpoint.CURRENT).is_file()

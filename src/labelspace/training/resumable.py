@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-PARTS = {"learner", "optimiser", "scaler", "progress"}
+PARTS = {"learner", "optimizer", "scaler", "progress"}
 NUMBERS = {"epoch": int, "step": int, "loss_sum": float, "best_value": float, "best_epoch": int, "seconds": float}
 LISTS = ("history", "times")
 
@@ -16,13 +16,13 @@ class Unfit(ValueError):
     """A checkpoint that is whole, but of something else."""
 
 
-def check(state: Any, weights: Mapping[str, Tensor], optimiser: torch.optim.Optimizer, epochs: int, steps: int) -> None:
+def check(state: Any, weights: Mapping[str, Tensor], optimizer: torch.optim.Optimizer, epochs: int, steps: int) -> None:
     """Refuse a state that cannot be that of this run.
 
     Args:
         state: what the file held.
         weights: of the run's learner, before it is restored.
-        optimiser: its optimiser, before it is restored.
+        optimizer: its optimizer, before it is restored.
         epochs: of the run.
         steps: of an epoch.
     """
@@ -30,7 +30,7 @@ def check(state: Any, weights: Mapping[str, Tensor], optimiser: torch.optim.Opti
     scaler = state["scaler"]
     _expect(isinstance(scaler, dict) and all(isinstance(v, Real) for v in scaler.values()), "its scaler is another")
     _check_weights(state["learner"], weights)
-    _check_optimiser(state["optimiser"], optimiser)
+    _check_optimizer(state["optimizer"], optimizer)
     _check_progress(state["progress"], weights, epochs, steps)
 
 
@@ -46,19 +46,19 @@ def _is_alike(found: Any, mine: Tensor) -> bool:
     return found.shape == mine.shape and found.is_floating_point() == mine.is_floating_point()
 
 
-def _check_optimiser(found: Any, optimiser: torch.optim.Optimizer) -> None:
-    mine = optimiser.state_dict()
-    _expect(isinstance(found, dict) and set(found) == set(mine), "its optimiser is another")
-    _expect(_options(found["param_groups"]) == _options(mine["param_groups"]), "its optimiser has other options")
+def _check_optimizer(found: Any, optimizer: torch.optim.Optimizer) -> None:
+    mine = optimizer.state_dict()
+    _expect(isinstance(found, dict) and set(found) == set(mine), "its optimizer is another")
+    _expect(_options(found["param_groups"]) == _options(mine["param_groups"]), "its optimizer has other options")
     # torch numbers parameters in the order of their groups
-    parameters = dict(enumerate(parameter for group in optimiser.param_groups for parameter in group["params"]))
+    parameters = dict(enumerate(parameter for group in optimizer.param_groups for parameter in group["params"]))
     memories = found["state"]
-    _expect(isinstance(memories, dict) and set(memories) <= set(parameters), "its optimiser has other parameters")
+    _expect(isinstance(memories, dict) and set(memories) <= set(parameters), "its optimizer has other parameters")
     for number, memory in memories.items():
         fits = isinstance(memory, dict) and _is_memory(
-            memory, parameters[number], isinstance(optimiser, torch.optim.SGD)
+            memory, parameters[number], isinstance(optimizer, torch.optim.SGD)
         )
-        _expect(fits, "what its optimiser remembers does not fit")
+        _expect(fits, "what its optimizer remembers does not fit")
 
 
 def _is_memory(memory: dict[Any, Any], parameter: Tensor, plain: bool) -> bool:

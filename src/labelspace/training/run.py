@@ -22,7 +22,7 @@ from labelspace.records import RunFolder, warn_of_damage, whole
 from labelspace.space import LabelSpace
 from labelspace.training import evaluate, predict
 from labelspace.training.build import Job, Outline, make_learner, prepare
-from labelspace.training.config import FILLED_IN, Config, make_config
+from labelspace.training.config import FILLED_IN, Config, make_config, recorded_config
 from labelspace.training.feed import Feed
 from labelspace.training.inputs import described
 from labelspace.training.loop import Loop, Report
@@ -84,7 +84,7 @@ class Run:
     @classmethod
     def of_folder(cls, stored: RunFolder) -> "Run":
         """Return the run of a folder; for readers that read more of it than the run."""
-        config = make_config(**stored.config())
+        config = recorded_config(stored.config())
         for name in config.option_keys:  # names of files follow from them
             _checks.choice("Run.load", "option_keys", name, criterion_class(config.method).space_options)
         result = stored.result()  # first: it is what a run that is not finished lacks

@@ -43,7 +43,7 @@ class Stack:
         self._recorded: dict[torch.Size, Function] = {}
 
     def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
-        """Return groups for an optimiser: those of one learner, with the stacked tensors in place of its own."""
+        """Return groups for an optimizer: those of one learner, with the stacked tensors in place of its own."""
         names = {id(parameter): name for name, parameter in self.learners[0].named_parameters()}
         groups = self.learners[0].parameter_groups(weight_decay)
         return [{**group, "params": [self.parameters[names[id(p)]] for p in group["params"]]} for group in groups]
