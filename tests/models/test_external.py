@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from labelspace.models import build
-from labelspace.models.weights import content_hash, load_weights, read_weights
+from labelspace.models.network import content_hash, load_weights, read_weights
 
 
 def working(name: str) -> ModuleType:

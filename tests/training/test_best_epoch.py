@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from labelspace import data
-from labelspace.sweeps.vectorised.members import eligible, train_together
+from labelspace.sweeps.members import eligible, train_together
 from labelspace.training.build import Job, prepare
 from labelspace.training.config import Config, make_config
 from labelspace.training.optimizer import learning_rate, make_optimizer

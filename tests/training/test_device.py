@@ -14,7 +14,7 @@ from labelspace import Run, _devices, compare, train
 from labelspace.serving import predictions
 from labelspace.sweeps.executors import InProcess
 from labelspace.sweeps.grid import Failure, grid, outcomes
-from labelspace.sweeps.vectorised.members import obstacle, partition
+from labelspace.sweeps.members import obstacle, partition
 from labelspace.training import loop
 from labelspace.training.config import FORMAT, Config, make_config
 

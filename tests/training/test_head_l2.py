@@ -8,7 +8,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from labelspace import data
-from labelspace.sweeps.vectorised.members import groups, train_together
+from labelspace.sweeps.members import groups, train_together
 from labelspace.training.build import Job, Outline, make_learner, prepare
 from labelspace.training.config import make_config
 from labelspace.training.feed import Feed

@@ -12,8 +12,7 @@ from torch import Tensor
 from labelspace import _checks
 from labelspace.augment.mixing import cutmix, mixup
 from labelspace.augment.randaugment import randaugment
-from labelspace.augment.resample import resized_crop, rotate
-from labelspace.augment.transforms import FILLS, crop, cutout, flip
+from labelspace.augment.transforms import FILLS, crop, cutout, flip, resized_crop, rotate
 
 Kind = Literal["images", "table", "text", "features"]
 KINDS: tuple[Kind, ...] = ("images", "table", "text", "features")

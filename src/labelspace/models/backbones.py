@@ -11,7 +11,7 @@ from torch.nn.functional import interpolate
 from labelspace import _checks
 from labelspace._packages import optional
 from labelspace.models.external import efficientnet_body
-from labelspace.models.weights import content_hash
+from labelspace.models.network import content_hash
 from labelspace.sources import text as text_source
 
 NAMES = ("efficientnet-lite0", "minilm")

@@ -10,25 +10,23 @@ from torch import nn
 
 from labelspace import _checks
 from labelspace._plugins import Plugins
-from labelspace.models import bottleneck, cifar_resnet, classic, given, mlp, mnist_cnn, text, wide_resnet
-from labelspace.models.external import efficientnet_lite0, from_timm, from_torchvision
+from labelspace.models import cifar_resnet, classic, given, preactivation, text
+from labelspace.models.external import OUTSIDE, efficientnet_lite0, from_timm, from_torchvision
 from labelspace.models.given import GivenNetwork
-from labelspace.models.network import Network
-from labelspace.models.options import OUTSIDE
-from labelspace.models.shapes import sample_shape
+from labelspace.models.network import Network, sample_shape
 from labelspace.models.transformer import from_transformers, transformers_again
 
 Builder = Callable[..., Network | GivenNetwork]
 
 PLAIN: dict[str, Builder] = {
-    "linear": mlp.linear,
-    **{name: partial(mnist_cnn.mnist_cnn, name) for name in mnist_cnn.LAYERS},
+    "linear": classic.linear,
+    **{name: partial(classic.mnist_cnn, name) for name in classic.LAYERS},
     "cnn-5x5": classic.cnn_5x5,
     "lenet": classic.lenet,
     "alexnet-small": classic.alexnet_small,
     **{name: partial(cifar_resnet.cifar_resnet, name) for name in cifar_resnet.STAGES},
-    **{name: partial(wide_resnet.wide_resnet, name) for name in wide_resnet.STAGES},
-    **{name: partial(bottleneck.bottleneck, name) for name in bottleneck.STAGES},
+    **{name: partial(preactivation.wide_resnet, name) for name in preactivation.WIDE},
+    **{name: partial(preactivation.bottleneck, name) for name in preactivation.STAGES},
     "text-bag": text.text_bag,
     "text-transformer": text.text_transformer,
     "efficientnet-lite0": efficientnet_lite0,
@@ -37,8 +35,8 @@ PLAIN: dict[str, Builder] = {
 WITH_MAP = (
     "alexnet-small",
     *(name for name, layout in cifar_resnet.STAGES.items() if layout.pooling == "global"),
-    *wide_resnet.STAGES,
-    *bottleneck.STAGES,
+    *preactivation.WIDE,
+    *preactivation.STAGES,
     "efficientnet-lite0",
 )
 # torchvision normalises inside the ones that it fetches weights for
@@ -54,7 +52,7 @@ def names() -> tuple[str, ...]:
         ('linear', 'mlp-500-500', 'cnn-3-layer-0')
     """
     first, *rest = PLAIN
-    return (first, mlp.DEFAULT, *rest, *(f"{library}:NAME" for library in LIBRARIES), *PLUGINS.names())
+    return (first, classic.DEFAULT, *rest, *(f"{library}:NAME" for library in LIBRARIES), *PLUGINS.names())
 
 
 def register_model(name: str, factory: Any = None) -> Any:
@@ -162,7 +160,7 @@ def _builder(name: str) -> Builder:
     if name in PLAIN:
         return PLAIN[name]
     if name == "mlp" or name.startswith("mlp-"):
-        return partial(mlp.mlp, widths=mlp.parse_widths(name))
+        return partial(classic.mlp, widths=classic.parse_widths(name))
     plugin = PLUGINS.find(name)
     if plugin is not None:
         return partial(given.from_given, plugin.content)

@@ -11,10 +11,8 @@ from torch import Tensor, nn
 
 from labelspace import _checks
 from labelspace._packages import optional
-from labelspace.models import options as allowed
-from labelspace.models.external import feature_width
-from labelspace.models.network import Network
-from labelspace.models.shapes import image_shape, text_shape
+from labelspace.models.external import check_options, feature_width, shapes_network
+from labelspace.models.network import Network, image_shape, text_shape
 from labelspace.models.text import masked_mean
 
 LOADERS = ("adapter_config.json",)  # files that would make transformers load something from elsewhere
@@ -141,8 +139,8 @@ def _config(owner: str, transformers: Any, values: Mapping[str, Any], options: M
         raise _checks.fail(owner, "name", "a network that transformers itself knows", f"model_type {kind!r}", remedy)
     made = transformers.CONFIG_MAPPING[kind]
     plain = made()
-    known = filter(allowed.shapes, [*plain.to_dict(), *getattr(plain, "attribute_map", {})])
-    allowed.check(owner, options, known)
+    known = filter(shapes_network, [*plain.to_dict(), *getattr(plain, "attribute_map", {})])
+    check_options(owner, options, known)
     wrapped = next((name for name, value in values.items() if value and _is_wrapper(name)), None)
     if kind.startswith("timm") or wrapped is not None:
         raise _checks.fail(owner, "name", "a network by itself", f"{kind!r} with {wrapped or 'one of timm'}")
@@ -161,7 +159,7 @@ def _shaping(values: Any) -> Any:
     """Return plain values without those that may name code or a place, also further in."""
     if isinstance(values, dict):
         kept = {name: value for name, value in values.items() if isinstance(name, str)}
-        return {name: _shaping(value) for name, value in kept.items() if allowed.shapes(name)}
+        return {name: _shaping(value) for name, value in kept.items() if shapes_network(name)}
     return [_shaping(value) for value in values] if isinstance(values, list) else values
 
 

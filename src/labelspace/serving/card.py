@@ -94,7 +94,7 @@ def _input(run: Run) -> str:
     given = facts.get("input", {})
     kind = given.get("kind") or facts["kind"]
     shape = given.get("shape") or facts["input_shape"]
-    names = [column["name"] for column in given.get("encoding") or []]
+    names = [str(column["name"]) for column in given.get("encoding") or []]
     columns = ", ".join(names[:20]) + (" …" if len(names) > 20 else "") or f"{shape[0]} encoded columns"
     return INPUTS[kind].format(shape=" × ".join(map(str, shape)), columns=columns, length=shape[0])
 

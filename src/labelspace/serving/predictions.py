@@ -14,7 +14,7 @@ from labelspace.data.table_files import Columns
 from labelspace.decisions.decision import Decision
 from labelspace.decisions.decision import stored as stored_decision
 from labelspace.records import RunFolder, whole
-from labelspace.training import evaluate
+from labelspace.training.feed import BATCH
 from labelspace.training.inputs import Inputs, Piece
 from labelspace.training.predict import Scorer, about_unseen, flat, scorer
 from labelspace.training.run import Run
@@ -100,7 +100,7 @@ def predictions(
     """
     inputs = Inputs(prepared.run.preprocessing, prepared.run.config.backbone)
     score = scorer(prepared.run, device)
-    for given in inputs.pieces(x, evaluate.BATCH, keep):
+    for given in inputs.pieces(x, BATCH, keep):
         piece, scores = _scored(given, score)
         columns = _columns(piece, prepared.decision, scores, by_file(inputs, x))
         tally.rows += len(piece.names)

@@ -18,8 +18,8 @@ from labelspace.data.given import as_dataset
 from labelspace.records import RunFolder
 from labelspace.space import LabelSpace
 from labelspace.sweeps.executors import Executor, InProcess, Processes, WorkerDied
+from labelspace.sweeps.members import partition, train_together
 from labelspace.sweeps.present import Present, alike, named_dataset
-from labelspace.sweeps.vectorised.members import partition, train_together
 from labelspace.training.build import Job, automatic_model, prepare
 from labelspace.training.config import Config, make_config
 from labelspace.training.run import Run, named_parts, own_threads_and_draws, train_job

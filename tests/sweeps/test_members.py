@@ -12,8 +12,8 @@ from labelspace import data
 from labelspace.comparison.entries import takes_space
 from labelspace.sweeps.executors import InProcess, Processes
 from labelspace.sweeps.grid import SweepError, grid, sweep
-from labelspace.sweeps.vectorised.members import eligible, faster, groups, partition, train_together
-from labelspace.sweeps.vectorised.recorded import recorded
+from labelspace.sweeps.members import eligible, faster, groups, partition, train_together
+from labelspace.sweeps.stacked import recorded
 from labelspace.training.build import Job, prepare
 from labelspace.training.config import Config, make_config
 from labelspace.training.loop import TrainingError

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 import torch
 from torch import Tensor
@@ -10,13 +10,12 @@ from torch.nn.functional import cross_entropy
 
 from labelspace.learner import Learner
 from labelspace.records import RunFolder
-from labelspace.sweeps.vectorised.stacked import Stack
+from labelspace.sweeps.stacked import Stack
 from labelspace.training.build import Job, training_labels
-from labelspace.training.evaluate import to_minimise
-from labelspace.training.feed import Feed
+from labelspace.training.config import generator
+from labelspace.training.feed import Feed, to_minimise
 from labelspace.training.loop import TrainingError, in_batches, not_finite
 from labelspace.training.optimizer import HEAD, add_penalty, learning_rate, make_optimizer, set_rate
-from labelspace.training.seeds import generator
 
 NUMBERS = 2**22  # in a batch of evaluation, which every member gets a copy of
 
@@ -50,7 +49,7 @@ class Together:
         self.validation = Feed(self.dataset.validation, self.dataset, self.config)
         self.stack = Stack([member.learner for member in members])
         self.optimizer = make_optimizer(self.config, self.stack.parameter_groups(self.config.weight_decay))
-        self.history: list[list[dict[str, Any]]] = [[] for _ in self.jobs]
+        self.history: list[list[dict[str, float]]] = [[] for _ in self.jobs]
         self.failures: dict[int, TrainingError] = {}
         self.best_value = [math.inf] * len(self.jobs)
         self.best_epoch = [-1] * len(self.jobs)
