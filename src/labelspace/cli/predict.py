@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labelspace._checks import InputError, WorkError
+from labelspace.cli.flags import speaks_of_flags
 from labelspace.cli.options import AllowDamaged
 from labelspace.cli.screen import bad_input_exits, bars, console, errors, print_json
 from labelspace.cli.stopping import exit_code, farewell
@@ -23,6 +24,7 @@ SHOWN = 20
 
 
 @bad_input_exits
+@speaks_of_flags()
 def predict(
     run: Annotated[Path, typer.Argument(help="Folder of a run, or `best` of a comparison.")],
     new: Annotated[str, typer.Argument(help="Folder of pictures, a picture, or a CSV, Parquet or NPZ file.")],
