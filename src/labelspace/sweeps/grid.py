@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from labelspace import _plugins
 from labelspace._checks import WorkError
-from labelspace._devices import resolved
 from labelspace._plugins import Plugin
 from labelspace.data import handed
 from labelspace.data.dataset import Dataset
@@ -20,8 +19,8 @@ from labelspace.records import RunFolder
 from labelspace.space import LabelSpace
 from labelspace.sweeps.executors import Executor, InProcess, Outcome, Processes, WorkerDied
 from labelspace.sweeps.members import partition, train_together
-from labelspace.sweeps.present import Present, alike, named_dataset
-from labelspace.training.build import Job, automatic_model, prepare
+from labelspace.sweeps.present import Present, alike, known_device, known_model, named_dataset
+from labelspace.training.build import Job, prepare
 from labelspace.training.config import Config, make_config
 from labelspace.training.loop import Report
 from labelspace.training.run import Run, named_parts, own_threads_and_draws, train_job
@@ -124,10 +123,10 @@ def outcomes(
     folder.mkdir(parents=True, exist_ok=True)
     if dataset is not None and not isinstance(dataset, Dataset):
         dataset = as_dataset(dataset, configs[0].data_options if configs else None)
-    configs = [_known_device(config) for config in configs]
+    configs = [known_device(config) for config in configs]
     parts = [[number] for number in range(len(configs))]
     if vectorise:
-        parts = partition([_known_model(config, dataset) for config in configs], getattr(executor, "workers", 1))
+        parts = partition([known_model(config, dataset) for config in configs], getattr(executor, "workers", 1))
     runs = _present(parts, configs, Present(folder, dataset, space, job), report)
     left = [part for part in parts if part[0] not in runs]
     failures: dict[int, Failure] = {}
@@ -198,18 +197,6 @@ def _each(done: Iterable[Outcome[Done]], parts: list[list[int]]) -> Iterator[tup
                 warnings.warn(text, stacklevel=4)
         said.update(left.warnings)
         yield from zip(parts[task], left.runs, strict=True)
-
-
-def _known_device(config: Config) -> Config:
-    """Return a configuration whose device is no longer "auto"; a worker says whether it is there."""
-    return config if config.device != "auto" else config.model_copy(update={"device": resolved("train", "auto")})
-
-
-def _known_model(config: Config, dataset: Dataset | None) -> Config:
-    """Return a configuration whose model is no longer "auto"; nothing else is filled in."""
-    if config.model != "auto" or config.backbone is not None:
-        return config
-    return config.model_copy(update={"model": automatic_model(dataset or named_dataset(config))})
 
 
 def _do(folder: str, checkpoint_seconds: float, task: Task) -> Done:
