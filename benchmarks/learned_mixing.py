@@ -16,7 +16,7 @@ from torch.nn.functional import cross_entropy
 
 from labelspace import LabelSpace, data, ordinal, permuted
 from labelspace.data.dataset import Dataset
-from labelspace.sweeps.vectorised.members import train_together
+from labelspace.sweeps.members import train_together
 from labelspace.training.build import prepare
 from labelspace.training.config import make_config
 from labelspace.training.run import Run, as_dataset

@@ -21,26 +21,26 @@ from labelspace.training.loop import Loop
 
 def bare(model: nn.Module, x: Tensor, y: Tensor, config: Config) -> float:
     """One epoch, written by hand."""
-    optimiser = torch.optim.SGD(model.parameters(), lr=config.learning_rate, momentum=config.momentum)
+    optimizer = torch.optim.SGD(model.parameters(), lr=config.learning_rate, momentum=config.momentum)
     started = time.perf_counter()
     for rows in torch.split(torch.randperm(len(x)), config.batch_size):
         loss = nn.functional.cross_entropy(model(x[rows])[0], y[rows])
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
     return time.perf_counter() - started
 
 
 def through_a_loader(model: nn.Module, x: Tensor, y: Tensor, config: Config) -> float:
     """The same loop over a DataLoader."""
-    optimiser = torch.optim.SGD(model.parameters(), lr=config.learning_rate, momentum=config.momentum)
+    optimizer = torch.optim.SGD(model.parameters(), lr=config.learning_rate, momentum=config.momentum)
     loader = DataLoader(TensorDataset(x, y), batch_size=config.batch_size, shuffle=True)
     started = time.perf_counter()
     for batch, labels in loader:
         loss = nn.functional.cross_entropy(model(batch)[0], labels)
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
     return time.perf_counter() - started
 
 
@@ -77,7 +77,7 @@ def main() -> None:
     config = Config(
         data=options.data,
         model=options.model,
-        optimiser="sgd",
+        optimizer="sgd",
         learning_rate=0.01,
         batch_size=options.batch_size,
         threads=options.threads,

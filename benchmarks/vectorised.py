@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from labelspace import data
-from labelspace.sweeps.vectorised.members import train_together
+from labelspace.sweeps.members import train_together
 from labelspace.training.build import Job, prepare
 from labelspace.training.config import make_config
 from labelspace.training.run import Run, train_job

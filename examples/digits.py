@@ -25,12 +25,12 @@ def train(criterion: Criterion, x: torch.Tensor, y: torch.Tensor, seed: int) -> 
     """Train with plain mini-batches."""
     torch.manual_seed(seed)
     learner = Learner(network(), criterion)
-    optimiser = torch.optim.Adam(learner.parameter_groups(weight_decay=1e-4), lr=1e-2)
+    optimizer = torch.optim.Adam(learner.parameter_groups(weight_decay=1e-4), lr=1e-2)
     for _ in range(EPOCHS):
         for batch in torch.randperm(len(x)).split(64):
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             learner(x[batch], y[batch]).backward()
-            optimiser.step()
+            optimizer.step()
         learner.end_epoch()
     return learner.eval()
 

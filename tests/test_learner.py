@@ -1,4 +1,4 @@
-"""Learner: one module for optimiser, device moves and checkpoints."""
+"""Learner: one module for optimizer, device moves and checkpoints."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Learner: model and criterion as one module, so that optimiser, DDP, device moves and checkpoints see both."""
+"""Learner: model and criterion as one module, so that optimizer, DDP, device moves and checkpoints see both."""
 
 from typing import Any, final
 
@@ -26,7 +26,7 @@ class Learner(nn.Module):
         >>> import torch
         >>> from labelspace import LearnableSmoothing
         >>> learner = Learner(torch.nn.Linear(8, 3), LearnableSmoothing(["cat", "dog", "car"]))
-        >>> optimiser = torch.optim.SGD(learner.parameter_groups(weight_decay=1e-4), lr=0.1)
+        >>> optimizer = torch.optim.SGD(learner.parameter_groups(weight_decay=1e-4), lr=0.1)
         >>> learner(torch.zeros(2, 8), torch.tensor([0, 2])).backward()
         >>> learner(torch.zeros(2, 8)).shape
         torch.Size([2, 3])
@@ -43,7 +43,7 @@ class Learner(nn.Module):
         self.model = model
         self.criterion = criterion
 
-    def forward(self, x: Any, y: Tensor | None = None, **extras: Tensor) -> Tensor:
+    def forward(self, x: object, y: Tensor | None = None, **extras: Tensor) -> Tensor:
         """Return scores without ``y``, the loss with it.
 
         Args:
@@ -62,7 +62,7 @@ class Learner(nn.Module):
         assert isinstance(loss, Tensor)
         return loss
 
-    def predict(self, x: Any) -> Tensor:
+    def predict(self, x: object) -> Tensor:
         """Return predicted class indices; what is not finite is met as in ``Criterion.predict``."""
         return likeliest("Learner.predict", self(x), self.criterion.class_dim)
 
@@ -71,7 +71,7 @@ class Learner(nn.Module):
         self.criterion.end_epoch()
 
     def parameter_groups(self, weight_decay: float = 0.0) -> list[dict[str, Any]]:
-        """Return groups for an optimiser: everything decays but the label parameters.
+        """Return groups for an optimizer: everything decays but the label parameters.
 
         Decay would pull learned labels towards uniform, which is a statement about the classes, not a regulariser.
 

@@ -6,8 +6,7 @@ import torch
 from labelspace.augment.mixing import cutmix, mixup
 from labelspace.augment.named import ENTRIES, Augment, augmentation, names
 from labelspace.augment.randaugment import randaugment
-from labelspace.augment.resample import resized_crop, rotate
-from labelspace.augment.transforms import crop, cutout, flip
+from labelspace.augment.transforms import crop, cutout, flip, resized_crop, rotate
 
 
 def seeded(seed: int = 0) -> torch.Generator:

@@ -8,7 +8,7 @@ import torch
 from scipy import ndimage
 from torch import Tensor
 
-from labelspace.augment.resample import resized_crop, rotate
+from labelspace.augment.transforms import resized_crop, rotate
 
 
 def seeded(seed: int = 0) -> torch.Generator:

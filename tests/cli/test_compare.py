@@ -169,7 +169,7 @@ def test_everything_that_a_plan_can_say(sizes: str, tmp_path: Path) -> None:
     options = ["--methods", "uniform,wide=lwal", "--model", "linear", "--epochs", "2", "--seeds", "7,3", *ORDER]
     options += ["--option", "wide.dim=9", "--option", "uniform.smoothing=0.2", "--option", "wide.repel=0"]
     options += ["--label-noise", "symmetric:0.1", "--schedule", "step", "--milestones", "1"]
-    options += ["--optimiser", "sgd", "--momentum", "0", "--clip", "1.0", "--level", "0.9"]
+    options += ["--optimizer", "sgd", "--momentum", "0", "--clip", "1.0", "--level", "0.9"]
     options += ["--gamma", "0.5", "--warmup-epochs", "1", "--best-by", "error", "--set", "head_l2=0.01"]
     result = run(sizes, *options, "--out", str(tmp_path / "out"))
     assert "options wide: dim=9" in result.stderr

@@ -48,7 +48,7 @@ def test_options_of_the_method(tmp_path: Path) -> None:
 
 
 def test_settings_of_the_papers_are_flags(tmp_path: Path) -> None:
-    flags = ["--optimiser", "sgd", "--momentum", "0", "--schedule", "step", "--milestones", "1, 2", "--gamma", "0.2"]
+    flags = ["--optimizer", "sgd", "--momentum", "0", "--schedule", "step", "--milestones", "1, 2", "--gamma", "0.2"]
     flags += ["--warmup-epochs", "1", "--clip", "5", "--weight-decay", "0.0001", "--best-by", "error"]
     flags += ["--record", "test-curve", "--augment", "rotate:10", "--augment", "resized-crop:0.5", "--epochs", "3"]
     text = run("train", "digits", "--json", "--out", str(tmp_path), *SHORT, *flags)

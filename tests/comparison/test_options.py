@@ -276,7 +276,7 @@ def test_names_are_read_as_they_are_written(text: str) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"optimiser": "sgd", "momentum": 0.0, "schedule": "constant"},
+        {"optimizer": "sgd", "momentum": 0.0, "schedule": "constant"},
         {"schedule": "step", "milestones": [1], "gamma": 0.5},
         {"schedule": "exponential", "gamma": 0.9},
         {"best_by": "error", "head_l2": 0.01},

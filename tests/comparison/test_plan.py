@@ -32,7 +32,7 @@ def test_every_field_survives(tmp_path: Path) -> None:
         backbone="minilm",
         batch_size=17,
         learning_rate=1e-5,
-        optimiser="sgd",
+        optimizer="sgd",
         schedule="constant",
         weight_decay=1e-12,
         augment=["crop", "mixup:0.2"],
@@ -58,7 +58,7 @@ UNUSUAL: dict[str, Any] = {
     "backbone": "minilm",
     "epochs": 11,
     "batch_size": 17,
-    "optimiser": "sgd",
+    "optimizer": "sgd",
     "learning_rate": 0.5,
     "momentum": 0.0,
     "weight_decay": 0.1,
@@ -112,7 +112,7 @@ model_options = {}
 epochs = 2
 batch_size = 32
 learning_rate = 0.01
-optimiser = "adam"
+optimizer = "adam"
 schedule = "linear"
 weight_decay = 0.0
 augment = []
@@ -201,7 +201,7 @@ def test_any_options(options: dict[str, Any], tmp_path_factory: pytest.TempPathF
         ({"data_key": "x"}, "`option name` of compare must be one of"),
         ({"method_options": {"lls": 3}}, "`method_options.lls` of compare must be options by their names"),
         ({"method_options": {"lls": {"a": object()}}}, "`method_options.a` of compare must be plain data"),
-        ({"optimiser": "adm"}, "`optimiser` of compare must be 'sgd', 'adam' or 'adamw'. Got 'adm'."),
+        ({"optimizer": "adm"}, "`optimizer` of compare must be 'sgd', 'adam' or 'adamw'. Got 'adm'."),
         ({"strengths": {"uniform": 0.1}}, "`strengths.uniform` of compare must be .* Got 0.1."),
         ({"level": 1.5}, "`level` of compare must be less than 1. Got 1.5."),
         ({"margin": float("nan")}, "`margin` of compare must be .* Got nan."),

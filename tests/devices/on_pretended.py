@@ -35,8 +35,8 @@ NEAR: dict[str, Any] = {
 IMAGES = ("crop:1:reflect", "flip", "rotate", "resized-crop", "cutout", "randaugment:3")
 SMALL: dict[str, Any] = {"model": "mlp-16", "epochs": 2, "limit": 90, "batch_size": 32}
 OTHERS: dict[str, dict[str, Any]] = {
-    "images": {"model": "cnn-3-layer-0", "augment": [*IMAGES, "cutmix:1.0:sample"], "optimiser": "sgd"},
-    "mixup": {"augment": ["mixup"], "head_l2": 0.01, "clip": 1.0, "optimiser": "adamw", "weight_decay": 0.1},
+    "images": {"model": "cnn-3-layer-0", "augment": [*IMAGES, "cutmix:1.0:sample"], "optimizer": "sgd"},
+    "mixup": {"augment": ["mixup"], "head_l2": 0.01, "clip": 1.0, "optimizer": "adamw", "weight_decay": 0.1},
     "best epoch": {"best_by": "nll", "label_noise": "pairwise:0.2", "record": "test-curve"},
     "float64": {"precision": "float64", "method": "ols"},
     "channels last": {"model": "resnet8-small", "channels_last": True, "epochs": 1},
@@ -163,7 +163,7 @@ def of_resuming() -> None:
 def of_infinity() -> None:
     """A loss that is no number is told at the end of the epoch, and no checkpoint holds it."""
     with tempfile.TemporaryDirectory() as out, pretence() as mode, steps_do_not_wait(mode):
-        options = {**SMALL, "learning_rate": 1e30, "optimiser": "sgd"}
+        options = {**SMALL, "learning_rate": 1e30, "optimizer": "sgd"}
         with pytest.raises(loop.TrainingError, match="The loss became"):
             train("digits", device=NAME, out=out, checkpoint_seconds=0, **options)
         assert not list(Path(out).glob("*/result.json"))

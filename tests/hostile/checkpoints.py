@@ -33,7 +33,7 @@ class Place:
         table = torch.arange(120, dtype=torch.float32).reshape(60, 2) / 120
         self.options: dict[str, Any] = {
             "data": ((table, [str(row % 3) for row in range(60)]),),
-            "settings": {"model": "linear", "method": "ols", "epochs": EPOCHS, "optimiser": "adam", "best_by": "nll"},
+            "settings": {"model": "linear", "method": "ols", "epochs": EPOCHS, "optimizer": "adam", "best_by": "nll"},
         }
         self.whole = self.train(folder / "whole")
         stopped: list[Path] = []
@@ -106,7 +106,7 @@ def _changed(draw: Chance, kind: str, content: bytes) -> tuple[bytes, bool]:
     if kind == "code":
         return _signed(pickle.dumps(Payload()) if draw.integers(2) else _pickled(Payload())), True
     if kind == "another object":
-        values = [odd(draw), [1], torch.zeros(2), {"learner": {}}, {}, {"learner": {}, "optimiser": {}, "progress": {}}]
+        values = [odd(draw), [1], torch.zeros(2), {"learner": {}}, {}, {"learner": {}, "optimizer": {}, "progress": {}}]
         return _signed(_pickled(values[int(draw.integers(len(values)))])), True
     state = torch.load(io.BytesIO(payload), weights_only=True)
     changed = copy.deepcopy(state)

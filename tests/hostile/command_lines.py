@@ -87,7 +87,7 @@ RIGHT = {
     "names": ["cat,dog", "cat", "dog", "low,mid,high", "\x1b[2J"],
     "class_name": ["cat", "low", "a", "\x1b[2J"],
     "method": ["onehot", "uniform", "lls", "semantic", "ols", "lwal", "zipf"],
-    "optimiser": ["adam", "sgd", "adamw"],
+    "optimizer": ["adam", "sgd", "adamw"],
     "schedule": ["constant", "linear", "step", "exponential"],
     "keep": ["a", "kind", "\x1b]0;b\x07", "gone"],
     "out": ["x[red]", "x[/]", "made", "../../made", "new.safetensors", "\x1b[31m.safetensors", "runs"],

@@ -24,12 +24,12 @@ def test_a_plain_deep_network_learns_digits() -> None:
     x = (torch.from_numpy(pixels.reshape(-1, 1, 28, 28).astype(np.float32)) / 255 - 0.1307) / 0.3081
     torch.manual_seed(0)
     model = build("cnn-6-layer-0", (1, 28, 28), 10)
-    optimiser = torch.optim.SGD(model.parameters(), lr=1e-2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
     for _ in range(4):
         for rows in torch.randperm(len(x)).split(16):
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             cross_entropy(model(x[rows])[0], y[rows]).backward()
-            optimiser.step()
+            optimizer.step()
     accuracy = (model(x)[0].argmax(dim=1) == y).double().mean()
     assert accuracy > 0.35  # 0.52 to 0.62 for three seeds; with torch's own start 0.10 to 0.11
 

@@ -25,7 +25,7 @@ def configuration(method: str) -> Config:
         "model": "mlp-16",
         "epochs": 6,
         "batch_size": 64,
-        "optimiser": "sgd",
+        "optimizer": "sgd",
         "learning_rate": 0.1,
         "schedule": "linear",
         "clip": 1.0,

@@ -39,7 +39,7 @@ def main(out: Path, method: str) -> None:
             time.sleep(PAUSE)
 
     options: dict[str, Any] = {"method": method, "model": "mlp-16", "epochs": EPOCHS, "limit": 205, "batch_size": 50}
-    options.update(optimiser="sgd", learning_rate=0.1, augment=[] if method == "lwr" else ["mixup:0.4"], seed=3)
+    options.update(optimizer="sgd", learning_rate=0.1, augment=[] if method == "lwr" else ["mixup:0.4"], seed=3)
     train("digits", out=out, checkpoint_seconds=0.0, report=report, **options)
     _distributed.leave()
 

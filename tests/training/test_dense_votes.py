@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from labelspace.sweeps.vectorised.members import train_together
+from labelspace.sweeps.members import train_together
 from labelspace.training.build import prepare
 from labelspace.training.config import make_config
 from labelspace.training.loop import Loop

@@ -14,7 +14,7 @@ from labelspace import Run, _devices, compare, train
 from labelspace.serving import predictions
 from labelspace.sweeps.executors import InProcess
 from labelspace.sweeps.grid import Failure, grid, outcomes
-from labelspace.sweeps.vectorised.members import obstacle, partition
+from labelspace.sweeps.members import obstacle, partition
 from labelspace.training import loop
 from labelspace.training.config import FORMAT, Config, make_config
 
@@ -100,10 +100,10 @@ def test_asking_on_a_device_that_is_not_there(tmp_path: Path) -> None:
         next(predictions.predictions(predictions.ready(run.folder), ["a.png"], predictions.Tally(), device="cuda"))
 
 
-@pytest.mark.parametrize("optimiser", ["sgd", "adam", "adamw"])
-def test_scaled_gradients_take_the_same_steps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, optimiser: str) -> None:
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
+def test_scaled_gradients_take_the_same_steps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, optimizer: str) -> None:
     # scaling is by powers of two; a CPU scales too if nobody refuses it, and computes in float32
-    options = {**SMALL, "optimiser": optimiser, "clip": 0.5, "head_l2": 0.01, "learning_rate": 0.01, "epochs": 3}
+    options = {**SMALL, "optimizer": optimizer, "clip": 0.5, "head_l2": 0.01, "learning_rate": 0.01, "epochs": 3}
     expected = train("digits", **options)
     monkeypatch.setattr(_devices, "check_precision", lambda *arguments: None)
     scaled = train("digits", **options, precision="float16")

@@ -340,12 +340,13 @@ def test_scores_that_are_not_finite_are_no_predictions(tmp_path: Path) -> None:
     run = train(([[float(v)] for v in range(40)], ["low"] * 20 + ["tall"] * 20), model="linear", epochs=1)
     weights = {name: value.clone() for name, value in run.weights.items()}
     next(iter(weights.values())).fill_(torch.nan)
-    diverged = replace(run, weights=weights)
+    diverged = replace(run, read_weights=lambda: weights)
     with pytest.raises(ValueError, match=r"for sample 0 \(and 4 more\)"):
         diverged.predict(torch.zeros(5, 1))
     np.savez(tmp_path / "x.npz", x=np.array([[1.0], [3e38], [2.0]], np.float32))
     large = replace(
-        run, weights={name: value * 1e30 if value.ndim == 2 else value for name, value in run.weights.items()}
+        run,
+        read_weights=lambda: {name: value * 1e30 if value.ndim == 2 else value for name, value in run.weights.items()},
     )
     with pytest.raises(ValueError, match=r"`scores` of Run.predict must be finite .* Got \S+ for sample 1\. "):
         large.predict(tmp_path / "x.npz")

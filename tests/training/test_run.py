@@ -128,7 +128,7 @@ def test_label_noise_reaches_training_labels_only() -> None:
 
 @pytest.mark.parametrize("method", ["onehot", "ols"])  # ols has counted the bad batch before its loss is known
 def test_a_loss_that_is_not_a_number_stops_and_keeps_the_last_good_checkpoint(tmp_path: Path, method: str) -> None:
-    options = {**SHORT, "epochs": 50, "optimiser": "sgd", "learning_rate": 1e30, "method": method, "batch_size": 16}
+    options = {**SHORT, "epochs": 50, "optimizer": "sgd", "learning_rate": 1e30, "method": method, "batch_size": 16}
     with pytest.raises(
         TrainingError, match=rf"The loss became (nan|inf).*method '{method}', epoch \d+, learning rate 1e\+30"
     ):
@@ -149,7 +149,7 @@ def test_a_loss_that_is_not_a_number_stops_and_keeps_the_last_good_checkpoint(tm
         ({"learning_rat": 1.0}, "Did you mean 'learning_rate'"),
         ({"epochs": 0}, "`epochs` of train must be greater than or equal to 1. Got 0"),
         ({"method": "semantic"}, "must be a LabelSpace"),
-        ({"optimiser": "lion"}, "`optimiser` of train must be"),
+        ({"optimizer": "lion"}, "`optimizer` of train must be"),
         ({"space": "ordnal", "method": "semantic"}, "`space` of labelspace must be.*Did you mean 'ordinal'"),
         ({"method": "onehot", "smoothing": 0.1}, "option name"),
         ({"model": "mlp-x"}, "mlp-"),
@@ -225,14 +225,14 @@ def test_a_full_disk_stops_with_a_clear_message_and_loses_nothing(
 
 
 def test_a_run_that_diverges_in_its_last_step_is_not_finished(tmp_path: Path) -> None:
-    options = {"model": "linear", "optimiser": "sgd", "learning_rate": 1e38, "limit": 100, "epochs": 1}
+    options = {"model": "linear", "optimizer": "sgd", "learning_rate": 1e38, "limit": 100, "epochs": 1}
     with pytest.raises(TrainingError, match="The validation loss became"):
         train("digits", out=tmp_path, **options)
     assert not list(tmp_path.glob("*/result.json"))
 
 
 def test_the_last_good_weights_are_kept_when_the_loss_fails(tmp_path: Path) -> None:
-    options = {**SHORT, "epochs": 50, "optimiser": "sgd", "learning_rate": 1e30, "batch_size": 16}
+    options = {**SHORT, "epochs": 50, "optimizer": "sgd", "learning_rate": 1e30, "batch_size": 16}
     with pytest.raises(TrainingError, match="The last good checkpoint is kept in"):
         train("digits", out=tmp_path, **options)
     assert list(tmp_path.glob("*/checkpoint.pt"))
@@ -373,10 +373,10 @@ def test_clipping_bounds_the_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
         return plain(self, *arguments)
 
     monkeypatch.setattr(torch.optim.SGD, "step", step)
-    train("digits", optimiser="sgd", **{**SHORT, "epochs": 1})
+    train("digits", optimizer="sgd", **{**SHORT, "epochs": 1})
     assert max(norms) > 0.1
     norms.clear()
-    train("digits", optimiser="sgd", clip=0.01, **{**SHORT, "epochs": 1})
+    train("digits", optimizer="sgd", clip=0.01, **{**SHORT, "epochs": 1})
     assert max(norms) == pytest.approx(0.01, rel=1e-3)
 
 

@@ -26,11 +26,10 @@ library does. What moves in from outside is zero, the mean colour; positions bet
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from labelspace import _checks, _devices
 from labelspace.augment import draws
-from labelspace.augment.transforms import image_shape
+from labelspace.augment.transforms import image_shape, sample
 
 SHIFTS = ("translate_x", "translate_y", "rotate", "shear_x", "shear_y")
 COLOURS = ("brightness", "contrast", "saturation", "posterise", "solarise")
@@ -140,24 +139,3 @@ def _matrices(names: list[str], drawn: Tensor, strengths: Tensor) -> Tensor:
     across = [angle.cos(), 0.3 * strength["shear_x"] - angle.sin(), 0.9 * strength["translate_x"]]
     down = [0.3 * strength["shear_y"] + angle.sin(), angle.cos(), 0.9 * strength["translate_y"]]
     return torch.stack([*across, *down], dim=1).view(-1, 2, 3)
-
-
-def sample(x: Tensor, theta: Tensor) -> Tensor:
-    """Return images whose pixel at p is the input's at ``theta @ (p, 1)``, p counted from the centre.
-
-    Places run from −1 to 1 along each side for the third column; the 2×2 part turns and shears in pixels, so that a
-    rotation of an image that is not square stays a rotation.
-
-    Example:
-        >>> left = torch.tensor([[[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]])
-        >>> sample(torch.tensor([[[[1.0, 2.0, 3.0, 4.0]]]]), left).flatten()
-        tensor([3., 4., 0., 0.])
-    """
-    height, width = x.shape[2:]
-    column = ((torch.arange(width, device=x.device, dtype=x.dtype) * 2 + 1) / width - 1).view(1, 1, -1, 1)
-    row = ((torch.arange(height, device=x.device, dtype=x.dtype) * 2 + 1) / height - 1).view(1, -1, 1, 1)
-    # plain products rather than affine_grid's matrix product, whose rounding may depend on the number of threads
-    scale = _devices.moved(torch.tensor([[1, height / width, 1], [width / height, 1, 1]], dtype=theta.dtype), x.device)
-    across, down, move = (theta * scale).to(x.dtype)[:, None, None].unbind(4)
-    grid = (across * column + move) + down * row
-    return functional.grid_sample(x, grid, padding_mode="zeros", align_corners=False)

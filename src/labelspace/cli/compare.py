@@ -30,7 +30,7 @@ Example: labelspace compare mnist --limit 2000 --label-noise pairwise:0.2 --seed
 
 Example: labelspace compare --methods 'lls,ce=lls,wide=lwal' --option 'ce.terms=["H(t,p)"]' --option wide.dim=100
 
-Example: labelspace compare --epochs 90 --optimiser sgd --momentum 0 --schedule step --milestones 45,70 --clip 1
+Example: labelspace compare --epochs 90 --optimizer sgd --momentum 0 --schedule step --milestones 45,70 --clip 1
 
 Example: labelspace compare --scores val.npz test.npz --cost prices.csv"""
 
@@ -92,8 +92,8 @@ def compare(
     epochs: Annotated[int | None, typer.Option(help="Passes over the training data, instead of a budget.")] = None,
     limit: Annotated[str | None, typer.Option(help="Cap on training samples: 5000, or a share: 50%.")] = None,
     batch_size: Annotated[int | None, typer.Option(help="Samples per step.")] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="Of the optimiser.")] = None,
-    optimiser: Annotated[str | None, typer.Option(help="sgd, adam or adamw.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Of the optimizer.")] = None,
+    optimizer: Annotated[str | None, typer.Option(help="sgd, adam or adamw.")] = None,
     momentum: training.Momentum = None,
     schedule: Annotated[
         str | None, typer.Option(help="Of the rate, as in train: constant, linear, step, …", show_default="linear")
@@ -193,7 +193,7 @@ def compare(
         "limit": limit,
         "batch_size": batch_size,
         "learning_rate": learning_rate,
-        "optimiser": optimiser,
+        "optimizer": optimizer,
         **training.given(
             momentum=momentum,
             milestones=milestones,

@@ -1,6 +1,7 @@
 """`labelspace train`: one model, one method, one seed."""
 
 import inspect
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from labelspace.cli.flags import speaks_of_flags
 from labelspace.cli.options import parsed_options
 from labelspace.cli.screen import TrainingBar, bad_input_exits, console, errors, print_json
 from labelspace.criteria import criterion_class, methods
+from labelspace.criteria.registry import PLUGINS
 from labelspace.spec.named import NAMES, named, order_of
 from labelspace.spec.words import spoken_space, spread_words
 
@@ -57,8 +59,8 @@ def train(
     ] = None,
     limit: Annotated[str | None, typer.Option(help="Cap on training samples: 5000, or a share: 50%.")] = None,
     batch_size: Annotated[int, typer.Option(help="Samples per step.")] = 128,
-    learning_rate: Annotated[float, typer.Option(help="Of the optimiser.")] = 1e-3,
-    optimiser: training.Optimiser = "adam",
+    learning_rate: Annotated[float, typer.Option(help="Of the optimizer.")] = 1e-3,
+    optimizer: training.Optimizer = "adam",
     momentum: training.Momentum = None,
     schedule: training.Schedule = "constant",
     milestones: training.Milestones = None,
@@ -113,7 +115,7 @@ def train(
         "limit": limit,
         "batch_size": batch_size,
         "learning_rate": learning_rate,
-        "optimiser": optimiser,
+        "optimizer": optimizer,
         "schedule": schedule,
         "weight_decay": weight_decay,
         "head_l2": head_l2,
@@ -173,8 +175,7 @@ def train(
         console.print(f"order       {' < '.join(order)}", soft_wrap=True)
     if uses_space(method, options["method_options"]) and spread_words(run.space):
         console.print(f"space       {spoken_space(run.space)}", soft_wrap=True)
-    for part in ("validation", "test"):
-        numbers = run.result[part]
+    for part, numbers in (("validation", run.result["validation"]), ("test", run.result["test"])):
         if not numbers:
             console.print(f"{part:<11} none: nothing was held out")
             continue
@@ -184,7 +185,7 @@ def train(
     console.print(f"folder      {run.folder}", soft_wrap=True)
 
 
-def uses_space(method: str, options: dict[str, Any]) -> bool:
+def uses_space(method: str, options: Mapping[str, object]) -> bool:
     """Return whether a method looks at the label space it is given, with these options.
 
     Example:
@@ -194,7 +195,7 @@ def uses_space(method: str, options: dict[str, Any]) -> bool:
     return criterion_class(method).looks_at_space(options)
 
 
-def _order(space: str | None, method: str, options: dict[str, Any], names: list[str]) -> tuple[str, ...] | None:
+def _order(space: str | None, method: str, options: Mapping[str, object], names: list[str]) -> tuple[str, ...] | None:
     """Return the classes from lowest to highest, where the method was given an order of them and looked at it."""
     if space is None or not uses_space(method, options) or space in UNORDERED:
         return None
@@ -204,7 +205,7 @@ def _order(space: str | None, method: str, options: dict[str, Any], names: list[
         return None
 
 
-def _check_space(space: str | None, method: str, options: dict[str, Any]) -> str:
+def _check_space(space: str | None, method: str, options: Mapping[str, object]) -> str:
     """Refuse a method that lacks its space, and return a warning of a space that the method does not look at."""
     used = uses_space(method, options)
     if used and space is None:
@@ -212,7 +213,9 @@ def _check_space(space: str | None, method: str, options: dict[str, Any]) -> str
         raise InputError("", "--space", f"given for {method}", "nothing", remedy)
     if used or space is None:
         return ""
-    others = ", ".join(name for name in methods() if uses_space(name, {}) and name != method)
+    # those of installed packages would have to be imported for it
+    ours = [name for name in methods() if name not in PLUGINS.names()]
+    others = ", ".join(name for name in ours if uses_space(name, {}) and name != method)
     return f"labelspace: --space {space} changes nothing: {method} does not look at a label space ({others} do)."
 
 

@@ -12,8 +12,8 @@ from labelspace.comparison.rows import Row
 from labelspace.comparison.training import Trained
 from labelspace.compressed import fits
 from labelspace.data.dataset import Dataset
+from labelspace.training.config import generator
 from labelspace.training.run import Run
-from labelspace.training.seeds import generator
 
 SAMPLES = 600  # as many points as a picture shows well; t-SNE takes seconds for them
 

@@ -50,12 +50,12 @@ def training_words(config: Config) -> str:
         'adam, learning rate 0.001, step schedule, batches of 128, milestones [40, 80], precision "float64"'
     """
     parts = [
-        config.optimiser,
+        config.optimizer,
         f"learning rate {config.learning_rate:g}",
         f"{config.schedule} schedule",
         f"batches of {config.batch_size}",
     ]
-    usual, told = make_config(), {"optimiser", "learning_rate", "schedule", "batch_size", *SAID_ELSEWHERE}
+    usual, told = make_config(), {"optimizer", "learning_rate", "schedule", "batch_size", *SAID_ELSEWHERE}
     for name in TRAINING:
         if name not in told and getattr(config, name) != getattr(usual, name):
             parts.append(f"{name.replace('_', ' ')} {json.dumps(getattr(config, name))}")

@@ -6,8 +6,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad, relu
 
 from labelspace import _checks
-from labelspace.models.network import Network, he
-from labelspace.models.shapes import image_shape
+from labelspace.models.network import Network, he, image_shape
 
 Shortcut = Literal["pad", "projection"]
 Pooling = Literal["4x4", "global"]

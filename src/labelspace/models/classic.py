@@ -1,12 +1,85 @@
-"""Three older convolutional networks: LeNet, a small AlexNet, and the 5×5 network of label embedding (004)."""
+"""Networks without shortcuts: linear, multilayer perceptrons, and plain convolutional networks."""
 
+import math
+import re
+from collections.abc import Sequence
 from itertools import pairwise
 
 from torch import nn
 
 from labelspace import _checks
-from labelspace.models.network import Network, glorot, he
-from labelspace.models.shapes import image_shape
+from labelspace.models.network import Network, glorot, he, image_shape
+
+DEFAULT = "mlp-500-500"
+DRAWN = 3  # units that fit into a picture
+
+
+def linear(input_shape: tuple[int, ...], output_dim: int) -> Network:
+    """Return one linear layer; its features are the flattened input."""
+    return Network(nn.Flatten(), math.prod(input_shape), output_dim)
+
+
+def mlp(input_shape: tuple[int, ...], output_dim: int, widths: Sequence[int]) -> Network:
+    """Return fully connected layers, each with ReLU; the last one's activations are the features.
+
+    The 500-500 of label embedding (004) is ``mlp-500-500``. A last layer of at most three units, as in ``mlp-32-2``, is
+    a bottleneck to draw classes in and stays linear: rectified, such units die in some runs and take all classes along.
+    """
+    layers: list[nn.Module] = [nn.Flatten()]
+    for before, after in pairwise([math.prod(input_shape), *widths]):
+        layers += [nn.Linear(before, after), nn.ReLU()]
+    if widths[-1] <= DRAWN:
+        layers.pop()
+    return Network(nn.Sequential(*layers), widths[-1], output_dim)
+
+
+def parse_widths(name: str) -> tuple[int, ...]:
+    """Return the widths in a name of the form ``mlp-W1-W2-…``; ``mlp`` alone is ``mlp-500-500``."""
+    name = DEFAULT if name == "mlp" else name
+    if not re.fullmatch(r"mlp(-[1-9][0-9]*)+", name):
+        expected = "'mlp-W1-W2-…' with one positive whole number for each hidden layer"
+        raise _checks.fail("models.build", "name", expected, repr(name), f"For example {DEFAULT!r} or 'mlp-32-2'.")
+    return tuple(int(width) for width in name.split("-")[1:])
+
+
+# name: filters of the 3×3 convolutions, widths of the fully connected layers before the head
+LAYERS = {
+    "cnn-3-layer-0": ((2,) * 2, (2,)),
+    "cnn-3-layer-1": ((4,) * 2, (4,)),
+    "cnn-3-layer-2": ((8,) * 2, (8,)),
+    "cnn-3-layer-3": ((16,) * 2, (16,)),
+    "cnn-6-layer-0": ((16,) * 3, (16,) * 3),
+    "cnn-6-layer-1": ((32,) * 3, (32,) * 3),
+    "cnn-6-layer-2": ((32,) * 3, (64,) * 3),
+    "cnn-9-layer": ((32,) * 3, (64,) * 3 + (128,) * 3),
+    # a guess that continues the pattern: the paper reports this network and never describes it
+    "cnn-12-layer": ((32,) * 3, (64,) * 3 + (128,) * 3 + (256,) * 3),
+}
+
+
+def mnist_cnn(name: str, input_shape: tuple[int, ...], output_dim: int) -> Network:
+    """Return 3×3 convolutions, then fully connected layers, all with ReLU.
+
+    The head is not counted in the name: 6-layer is three convolutions and three fully connected layers. The features
+    are the activations of the last of them.
+
+    Paper says: filters, widths, ReLU, softmax; input normalised (by the data pipeline here, not by a layer). We add
+    what it leaves open: padding of 1, 2×2 max-pooling after each convolution except where a side would fall under 2
+    (so 8×8 digits are pooled twice), and Glorot's uniform start with zero biases, the default of the framework whose
+    way of counting parameters the paper uses.
+    """
+    channels, height, width = image_shape(f"models.build({name!r})", input_shape)
+    filters, widths = LAYERS[name]
+    layers: list[nn.Module] = []
+    for before, after in pairwise([channels, *filters]):
+        layers += [nn.Conv2d(before, after, 3, padding=1), nn.ReLU()]
+        if min(height, width) >= 4:
+            layers.append(nn.MaxPool2d(2))
+            height, width = height // 2, width // 2
+    layers.append(nn.Flatten())
+    for before, after in pairwise([filters[-1] * height * width, *widths]):
+        layers += [nn.Linear(before, after), nn.ReLU()]
+    return glorot(Network(nn.Sequential(*layers), widths[-1], output_dim))
 
 
 def lenet(input_shape: tuple[int, ...], output_dim: int) -> Network:

@@ -1,23 +1,88 @@
-"""Networks of other libraries, by name: timm, torchvision, transformers, efficientnet-lite.
+"""Networks of other libraries, by name: timm, torchvision, efficientnet-lite; and which options such networks take.
 
 Their head is replaced by a linear one of ours on the features before it. Nothing is downloaded unless
 ``pretrained=True`` asks for it; ``weights`` loads a local file.
+
+Options come from records too, a run's ``config.json`` or a comparison's ``plan.toml``, which may be somebody else's:
+those that shape a network are taken, as plain values. What names code, a place on disk, an address or a secret is not
+among them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import torch
 from torch import Tensor, nn
 
 from labelspace import _checks
 from labelspace._packages import optional
-from labelspace.models import options as allowed
-from labelspace.models.network import Network
-from labelspace.models.shapes import image_shape
-from labelspace.models.weights import load_weights
+from labelspace.models.network import Network, image_shape, load_weights
+
+TIMM = (
+    "act_layer", "attn_drop_rate", "base_width", "block_dpr", "cardinality", "class_token", "depth", "depths", "dims",
+    "drop_block_rate", "drop_path_rate", "drop_rate", "embed_dim", "global_pool", "head_init_scale", "img_size",
+    "init_values", "kernel_sizes", "layers", "mlp_ratio", "norm_layer", "num_heads", "output_stride",
+    "patch_drop_rate", "patch_size", "pos_drop_rate", "proj_drop_rate", "qk_norm", "qkv_bias", "replace_stem_pool",
+    "stem_type", "stem_width", "strict_img_size", "widths", "window_size", "zero_init_last",
+)  # fmt: skip
+TORCHVISION = (
+    "attention_dropout", "aux_logits", "bn_size", "dilated", "drop_rate", "dropout", "groups", "growth_rate",
+    "image_size", "init_weights", "memory_efficient", "reduced_tail", "replace_stride_with_dilation",
+    "stochastic_depth_prob", "transform_input", "width_mult", "width_per_group", "zero_init_residual",
+)  # fmt: skip
+# options that read files or fetch something when a network is first made; a record has its own weights
+OUTSIDE = ("pretrained", "weights")
+# of a configuration of transformers: what may name code, a repository, a place, or the way something is loaded
+HIDDEN = (
+    "architecture", "architectures", "attn_implementation", "auto_map", "cache_dir", "code_revision",
+    "custom_pipelines", "dtype", "experts_implementation", "id2label", "kernel_config", "label2id", "model_type",
+    "num_labels", "revision", "token", "torch_dtype", "transformers_version", "trust_remote_code", "use_auth_token",
+    "use_kernels",
+)  # fmt: skip
+ENDINGS = ("_path", "_dir", "_file", "_url")
+Plain = str | int | float | bool | None
+
+
+def check_options(owner: str, options: Mapping[str, object], known: Iterable[str]) -> None:
+    """Refuse an option that is not known, or whose value is not plain: a number, a text, or a list of them.
+
+    Args:
+        owner: whose options, for the message.
+        options: by name.
+        known: the names that may be given.
+
+    Example:
+        >>> check_options("models.build('timm:resnet18')", {"checkpoint_path": "x.pt"}, TIMM)
+        Traceback (most recent call last):
+        ...
+        labelspace._checks.InputError: `option name` of models.build('timm:resnet18') must be an option that \
+shapes the network. Got \
+'checkpoint_path'.
+    """
+    names = set(known)
+    for name, value in options.items():
+        if name not in names:
+            near = get_close_matches(str(name), sorted(names), n=1)
+            remedy = f"Did you mean {near[0]!r}?" if near else ""
+            raise _checks.fail(owner, "option name", "an option that shapes the network", repr(name), remedy)
+        if not _is_plain(value):
+            raise _checks.fail_type(owner, str(name), "a number, a text, or a list of them", type(value).__name__)
+
+
+def shapes_network(name: str) -> bool:
+    """Return whether a value of a transformers configuration is one that shapes the network, by its name.
+
+    Example:
+        >>> shapes_network("hidden_size"), shapes_network("auto_map"), shapes_network("_attn_implementation")
+        (True, False, False)
+    """
+    return not name.startswith("_") and name not in HIDDEN and not name.endswith(ENDINGS)
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, Plain) or (isinstance(value, list | tuple) and all(_is_plain(part) for part in value))
 
 
 def from_timm(
@@ -27,7 +92,7 @@ def from_timm(
     *,
     pretrained: bool = False,
     weights: str | Path | None = None,
-    **options: Any,
+    **options: object,
 ) -> Network:
     """Return a network of timm without its classifier, and a linear head.
 
@@ -37,13 +102,13 @@ def from_timm(
         output_dim: width of the head.
         pretrained: let timm fetch its weights.
         weights: a file of weights instead.
-        options: of ``timm.create_model``, those that shape the network (``labelspace.models.options.TIMM``).
+        options: of ``timm.create_model``, those that shape the network (``labelspace.models.external.TIMM``).
     """
     owner = f"models.build('timm:{name}')"
     channels, height, width = image_shape(owner, input_shape)
     timm = optional(owner, "timm", "timm")
     _known(owner, name if "/" in name or ":" in name else name.partition(".")[0], timm.list_models())
-    allowed.check(owner, options, allowed.TIMM)
+    check_options(owner, options, TIMM)
     # vision transformers are made for one size of image; convolutional networks take any
     if timm.get_pretrained_cfg_value(name, "fixed_input_size"):
         options.setdefault("img_size", (height, width))
@@ -60,7 +125,7 @@ def from_torchvision(
     *,
     pretrained: bool = False,
     weights: str | Path | None = None,
-    **options: Any,
+    **options: object,
 ) -> Network:
     """Return a classification network of torchvision without its last linear layer, and a linear head of ours.
 
@@ -71,16 +136,16 @@ def from_torchvision(
         pretrained: let torchvision fetch its default weights.
         weights: a file of weights instead.
         options: of ``torchvision.models.get_model``, those that shape the network
-            (``labelspace.models.options.TORCHVISION``).
+            (``labelspace.models.external.TORCHVISION``).
     """
     owner = f"models.build('torchvision:{name}')"
     channels, _, _ = image_shape(owner, input_shape)
     models = optional(owner, "torchvision", "torchvision").models
     _known(owner, name, models.list_models(module=models))
-    allowed.check(owner, options, allowed.TORCHVISION)
+    check_options(owner, options, TORCHVISION)
     if name in ("googlenet", "inception_v3"):
         # their second classifiers make the call return several outputs while training
-        options = {"aux_logits": False, **({} if pretrained else {"init_weights": True})} | options
+        options = {"aux_logits": False, **({} if pretrained else {"init_weights": True}), **options}
     body: nn.Module = models.get_model(name, weights="DEFAULT" if pretrained else None, **options)
     linear = [path for path, module in body.named_modules() if isinstance(module, nn.Linear)]
     if not linear:

@@ -4,31 +4,30 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
-from typing import Any
+from typing import TypeVar, overload
 
 from torch import nn
 
 from labelspace import _checks
 from labelspace._plugins import Plugins
-from labelspace.models import bottleneck, cifar_resnet, classic, given, mlp, mnist_cnn, text, wide_resnet
-from labelspace.models.external import efficientnet_lite0, from_timm, from_torchvision
+from labelspace.models import cifar_resnet, classic, given, preactivation, text
+from labelspace.models.external import OUTSIDE, efficientnet_lite0, from_timm, from_torchvision
 from labelspace.models.given import GivenNetwork
-from labelspace.models.network import Network
-from labelspace.models.options import OUTSIDE
-from labelspace.models.shapes import sample_shape
+from labelspace.models.network import Network, sample_shape
 from labelspace.models.transformer import from_transformers, transformers_again
 
 Builder = Callable[..., Network | GivenNetwork]
+Made = TypeVar("Made", bound=given.Factory)
 
 PLAIN: dict[str, Builder] = {
-    "linear": mlp.linear,
-    **{name: partial(mnist_cnn.mnist_cnn, name) for name in mnist_cnn.LAYERS},
+    "linear": classic.linear,
+    **{name: partial(classic.mnist_cnn, name) for name in classic.LAYERS},
     "cnn-5x5": classic.cnn_5x5,
     "lenet": classic.lenet,
     "alexnet-small": classic.alexnet_small,
     **{name: partial(cifar_resnet.cifar_resnet, name) for name in cifar_resnet.STAGES},
-    **{name: partial(wide_resnet.wide_resnet, name) for name in wide_resnet.STAGES},
-    **{name: partial(bottleneck.bottleneck, name) for name in bottleneck.STAGES},
+    **{name: partial(preactivation.wide_resnet, name) for name in preactivation.WIDE},
+    **{name: partial(preactivation.bottleneck, name) for name in preactivation.STAGES},
     "text-bag": text.text_bag,
     "text-transformer": text.text_transformer,
     "efficientnet-lite0": efficientnet_lite0,
@@ -37,8 +36,8 @@ PLAIN: dict[str, Builder] = {
 WITH_MAP = (
     "alexnet-small",
     *(name for name, layout in cifar_resnet.STAGES.items() if layout.pooling == "global"),
-    *wide_resnet.STAGES,
-    *bottleneck.STAGES,
+    *preactivation.WIDE,
+    *preactivation.STAGES,
     "efficientnet-lite0",
 )
 # torchvision normalises inside the ones that it fetches weights for
@@ -54,10 +53,14 @@ def names() -> tuple[str, ...]:
         ('linear', 'mlp-500-500', 'cnn-3-layer-0')
     """
     first, *rest = PLAIN
-    return (first, mlp.DEFAULT, *rest, *(f"{library}:NAME" for library in LIBRARIES), *PLUGINS.names())
+    return (first, classic.DEFAULT, *rest, *(f"{library}:NAME" for library in LIBRARIES), *PLUGINS.names())
 
 
-def register_model(name: str, factory: Any = None) -> Any:
+@overload
+def register_model(name: str) -> Callable[[Made], Made]: ...
+@overload
+def register_model(name: str, factory: Made) -> Made: ...
+def register_model(name: str, factory: Made | None = None) -> Made | Callable[[Made], Made]:
     """Make a network of your own known by a name; used as ``register_model("mine")(factory)``, or as a decorator.
 
     Packages do without: an entry point of the group ``labelspace.models`` names the factory.
@@ -75,7 +78,7 @@ def register_model(name: str, factory: Any = None) -> Any:
         True
     """
     if factory is None:
-        return partial(register_model, name)
+        return lambda made: register_model(name, made)
     if not callable(factory) or isinstance(factory, nn.Module):
         expected = "a function (input_shape, output_dim) -> module"
         raise _checks.fail_type("register_model", "factory", expected, repr(factory))
@@ -83,7 +86,7 @@ def register_model(name: str, factory: Any = None) -> Any:
     return factory
 
 
-def model_name(model: Any) -> str:
+def model_name(model: object) -> str:
     """Return the name of a model that may be given as a module or factory; those get a name made of their content."""
     if isinstance(model, str):
         return model
@@ -93,7 +96,7 @@ def model_name(model: Any) -> str:
     return PLUGINS.give("train", model, given.label(model))
 
 
-def build(name: str, input_shape: Sequence[int], output_dim: int, **options: Any) -> Network | GivenNetwork:
+def build(name: str, input_shape: Sequence[int], output_dim: int, **options: object) -> Network | GivenNetwork:
     """Build a model by its name; its weights depend on torch's global random state only.
 
     Args:
@@ -125,8 +128,8 @@ def rebuild(
     name: str,
     input_shape: Sequence[int],
     output_dim: int,
-    architecture: Mapping[str, Any] | None = None,
-    **options: Any,
+    architecture: Mapping[str, object] | None = None,
+    **options: object,
 ) -> Network | GivenNetwork:
     """Build the model of a record, whose weights are in the record too: nothing else is read, and nothing fetched.
 
@@ -162,7 +165,7 @@ def _builder(name: str) -> Builder:
     if name in PLAIN:
         return PLAIN[name]
     if name == "mlp" or name.startswith("mlp-"):
-        return partial(mlp.mlp, widths=mlp.parse_widths(name))
+        return partial(classic.mlp, widths=classic.parse_widths(name))
     plugin = PLUGINS.find(name)
     if plugin is not None:
         return partial(given.from_given, plugin.content)
@@ -181,7 +184,7 @@ def _is_ours(name: str) -> bool:
 PLUGINS = Plugins("labelspace.models", "model", _is_ours)
 
 
-def _check_options(owner: str, builder: Builder, options: dict[str, Any]) -> None:
+def _check_options(owner: str, builder: Builder, options: Mapping[str, object]) -> None:
     parameters = inspect.signature(builder).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return

@@ -6,8 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from labelspace import _checks
-from labelspace.models.network import Network
-from labelspace.models.shapes import text_shape
+from labelspace.models.network import Network, text_shape
 
 
 def text_bag(

@@ -20,7 +20,7 @@ from labelspace.data.normalise import Normalise
 from labelspace.decisions.decision import Decision
 from labelspace.decisions.rules import TIE, expected_cost_of
 from labelspace.serving.predictions import check_names
-from labelspace.training.evaluate import HALF
+from labelspace.training.feed import HALF
 from labelspace.training.inputs import Inputs
 from labelspace.training.predict import scorer
 from labelspace.training.run import Run
@@ -143,7 +143,7 @@ class Deployed(nn.Module):
         if facts["kind"] == "images":
             return torch.randint(0, 256, shape, generator=draw, dtype=torch.uint8)
         if facts["kind"] == "text":
-            return torch.randint(0, facts["tokens"], shape, generator=draw)
+            return torch.randint(0, facts["tokens"] or 1, shape, generator=draw)
         spread = (1, -1) + (1,) * (len(shape) - 2)
         std, mean = self.normalise.std.reshape(spread), self.normalise.mean.reshape(spread)
         return torch.randn(shape, generator=draw) * std + mean

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,7 +14,7 @@ from labelspace.data.table_files import Columns
 from labelspace.decisions.decision import Decision
 from labelspace.decisions.decision import stored as stored_decision
 from labelspace.records import RunFolder, whole
-from labelspace.training import evaluate
+from labelspace.training.feed import BATCH
 from labelspace.training.inputs import Inputs, Piece
 from labelspace.training.predict import Scorer, about_unseen, flat, scorer
 from labelspace.training.run import Run
@@ -84,7 +84,7 @@ def check_names(decision: Decision, run: Run) -> None:
 
 
 def predictions(
-    prepared: Ready, x: Any, tally: Tally, keep: Sequence[str] = (), device: str = "cpu"
+    prepared: Ready, x: object, tally: Tally, keep: Sequence[str] = (), device: str = "cpu"
 ) -> Iterator[Columns]:
     """Yield columns: the file or row, what is kept, ``class``, ``probability``, ``decision`` and ``abstained``.
 
@@ -100,7 +100,7 @@ def predictions(
     """
     inputs = Inputs(prepared.run.preprocessing, prepared.run.config.backbone)
     score = scorer(prepared.run, device)
-    for given in inputs.pieces(x, evaluate.BATCH, keep):
+    for given in inputs.pieces(x, BATCH, keep):
         piece, scores = _scored(given, score)
         columns = _columns(piece, prepared.decision, scores, by_file(inputs, x))
         tally.rows += len(piece.names)
@@ -122,7 +122,7 @@ def _scored(piece: Piece, score: Scorer) -> tuple[Piece, Tensor | None]:
     return piece._replace(problems=piece.problems | spoilt), scores[finite] if bool(finite.any()) else None
 
 
-def by_file(inputs: Inputs, x: Any) -> bool:
+def by_file(inputs: Inputs, x: object) -> bool:
     """Return whether samples are named by their files, not by the number of their rows."""
     return inputs.kind == "images" and not (isinstance(x, str | Path) and Path(x).suffix.lower() == ".npz")
 

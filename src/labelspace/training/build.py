@@ -16,10 +16,9 @@ from labelspace.data.dataset import Dataset
 from labelspace.learner import Learner
 from labelspace.space import LabelSpace
 from labelspace.spec.named import named
-from labelspace.training.config import Config
-from labelspace.training.features import extract
+from labelspace.training.config import Config, generator, stream_seed
+from labelspace.training.feed import Preprocessing, extract
 from labelspace.training.noise import label_noise
-from labelspace.training.seeds import generator, stream_seed
 
 
 class Outline(NamedTuple):
@@ -40,16 +39,11 @@ class Outline(NamedTuple):
         return cls(dataset.names, dataset.kind, dataset.input_shape, len(dataset.train), tokens)
 
     @classmethod
-    def stored(cls, facts: dict[str, Any]) -> "Outline":
+    def stored(cls, facts: Preprocessing) -> "Outline":
         """Return the outline that a record holds."""
         shape = tuple(facts["input_shape"])
         recorded = facts.get("architecture") or {}
         return cls(tuple(facts["names"]), facts["kind"], shape, facts["train_samples"], facts["tokens"], recorded)
-
-    def plain(self) -> dict[str, Any]:
-        """Return it as plain JSON data."""
-        facts = {name: value for name, value in self._asdict().items() if name != "recorded"}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in facts.items()}
 
 
 class Job(NamedTuple):
@@ -127,7 +121,7 @@ def completed(
     filled = {
         "space_key": "" if space is None else _digest(space),
         "option_keys": {name: _digest(each) for name, each in found.items()},
-        "code_key": _plugins.code_key({"labelspace.methods": config.method, "labelspace.models": config.model}),
+        "code_key": _plugins.code_key(config.parts()),
         "teacher_key": "" if config.teacher is None else teacher_digest(config.teacher),
         "model": automatic_model(dataset) if config.model == "auto" else config.model,
         # one way to write each, so that equal runs have equal keys

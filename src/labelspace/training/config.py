@@ -1,8 +1,9 @@
-"""What a run is: every choice that can change its numbers, checked, and one key for all of them together."""
+"""What a run is: every choice that can change its numbers, checked, one key for all of them, and its random streams."""
 
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -15,6 +16,7 @@ from labelspace.data import chosen
 
 FILLED_IN = ("data_key", "space_key", "option_keys", "teacher_key", "code_key", "path", "world")  # not for users to set
 DEVICES = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
+EARLIER = {"optimiser": "optimizer"}  # names of fields in records of earlier versions
 FORMAT = 3  # of what a run computes: raised when the same configuration would give other numbers
 
 
@@ -47,7 +49,7 @@ class Config(BaseModel):
     code_key: str = Field("", description="digest of a method or model that is not ours; filled in when it is found")
     epochs: int = Field(20, ge=1)
     batch_size: int = Field(128, ge=1)
-    optimiser: Literal["sgd", "adam", "adamw"] = "adam"
+    optimizer: Literal["sgd", "adam", "adamw"] = "adam"
     learning_rate: float = Field(1e-3, gt=0)
     momentum: float = Field(0.9, ge=0, lt=1, description="of sgd")
     weight_decay: float = Field(0.0, ge=0)
@@ -80,7 +82,7 @@ class Config(BaseModel):
 
     @field_validator("limit", mode="before")
     @classmethod
-    def _limit_is_a_number_or_a_share(cls, value: Any) -> int | str | None:
+    def _limit_is_a_number_or_a_share(cls, value: object) -> int | str | None:
         return chosen.cap(value)
 
     @field_validator("device")
@@ -92,7 +94,7 @@ class Config(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _filled_in(cls, values: Any) -> Any:
+    def _filled_in(cls, values: object) -> object:
         if not isinstance(values, dict):
             return values
         if values.get("best_by") is None:
@@ -118,23 +120,28 @@ class Config(BaseModel):
         places |= {name for name in ("option_keys", "code_key") if not getattr(self, name)}
         places |= {"device"} if self.device == "cpu" else set()  # as it was before there were others
         content = self.model_dump(mode="json", exclude={"seed", *places})
+        content["optimiser"] = content.pop("optimizer")  # its name when keys were first made: they stay what they were
         content["data_options"] = {k: v for k, v in content["data_options"].items() if k != "data_dir"}
         content["method_options"] = {k: v for k, v in content["method_options"].items() if k not in self.option_keys}
         text = json.dumps({"format": FORMAT, "torch": torch.__version__, **content}, sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+    def parts(self) -> dict[str, str]:
+        """Return the names of the method and of the model, by the group of entry points that others may come from."""
+        return {"labelspace.methods": self.method, "labelspace.models": self.model}
 
     def run_name(self) -> str:
         """Return the name of the run's folder."""
         return f"{self.method}-{self.key()}-seed{self.seed}"
 
 
-def make_config(**values: Any) -> Config:
+def make_config(**values: object) -> Config:
     """Build a configuration; a wrong or unknown value gets one clear message."""
     known = list(Config.model_fields)
     for name in values:
         _checks.choice("train", "option name", name, known)
     try:
-        return Config(**{name: _plain(name, value) for name, value in values.items()})
+        return Config.model_validate({name: _plain(name, value) for name, value in values.items()})
     except ValidationError as error:
         first = error.errors()[0]
         place = str(first["loc"][0]) if first["loc"] else first["type"] if first["type"] in known else "options"
@@ -142,12 +149,22 @@ def make_config(**values: Any) -> Config:
         raise _checks.fail("train", place, _lowered(first["msg"]), got) from error
 
 
+def recorded_config(values: Mapping[str, object]) -> Config:
+    """Return the configuration that a record holds, also one of an earlier version.
+
+    Example:
+        >>> recorded_config({"optimiser": "sgd"}).optimizer
+        'sgd'
+    """
+    return make_config(**{EARLIER.get(name, name): value for name, value in values.items()})
+
+
 def _wrong(field: str, expected: str) -> PydanticCustomError:
     """Return the error of a field that does not go with others; ``make_config`` reads the field from its type."""
     return PydanticCustomError(field, expected)
 
 
-def _plain(name: str, value: Any) -> Any:
+def _plain(name: str, value: object) -> object:
     """Return a value as plain data: numbers of numpy and torch, and paths, are written as people write them."""
     if isinstance(value, dict):
         return {key: _plain(f"{name}.{key}", part) for key, part in value.items()}
@@ -167,3 +184,23 @@ def _plain(name: str, value: Any) -> Any:
 def _lowered(message: str) -> str:
     text = message.removeprefix("Input should be ").removeprefix("Value error, ")
     return text[0].lower() + text[1:]
+
+
+STREAMS = ("initialisation", "order", "augmentation", "noise", "model")
+
+
+def stream_seed(seed: int, stream: str, *numbers: int) -> int:
+    """Return the seed of a stream at a place in it.
+
+    Example:
+        >>> stream_seed(0, "order", 3) == stream_seed(0, "order", 3) != stream_seed(0, "order", 4)
+        True
+    """
+    assert stream in STREAMS
+    text = "/".join([str(seed), stream, *map(str, numbers)])
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 1
+
+
+def generator(seed: int, stream: str, *numbers: int) -> torch.Generator:
+    """Return a generator at a place of a stream."""
+    return torch.Generator().manual_seed(stream_seed(seed, stream, *numbers))

@@ -1,16 +1,96 @@
-"""Batches by indexing tensors: no workers, no collation."""
+"""What goes into a model and what comes out: batches, features of frozen networks, scores and their two numbers."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import NotRequired, TypedDict
 
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 
-from labelspace import _devices
-from labelspace.data.dataset import Dataset, Split
+from labelspace import _checks, _devices, _distributed
+from labelspace.data import cache, digests
+from labelspace.data.columns import Encoding
+from labelspace.data.dataset import Dataset, Kind, Split
+from labelspace.data.normalise import statistics
+from labelspace.learner import Learner
+from labelspace.models.backbones import Backbone
 from labelspace.training.config import Config
 
+EXTRACTED = 64  # samples that a frozen network reads at a time
+BATCH = 1024  # samples that a trained one does
+HALF = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 IN_MEMORY = 2**30  # bytes; above that, samples are normalised batch by batch
 ON_DEVICE = 0.25  # of what a device has left: samples that take no more go there whole
+
+
+class InputFacts(TypedDict, total=False):
+    """How raw samples become those of a dataset, as ``preprocessing.json`` holds it."""
+
+    kind: Kind | None
+    shape: list[int] | None
+    resized: bool
+    encoding: list[dict[str, object]] | None
+    missing: str
+    text: str | None
+
+
+class Preprocessing(TypedDict):
+    """What a record must hold to build a model again and to prepare its samples: ``preprocessing.json``."""
+
+    kind: Kind
+    names: list[str]
+    input_shape: list[int]
+    mean: list[float]
+    std: list[float]
+    train_samples: int
+    tokens: int | None
+    vocabulary: list[str] | None
+    input: NotRequired[InputFacts]  # not in those of the first version
+    architecture: NotRequired[dict[str, object]]
+
+
+def preprocessing_of(dataset: Dataset, model: nn.Module) -> Preprocessing:
+    """Return what a record must hold to build the model again and to prepare its samples."""
+    normalised = dataset.normalise.plain()
+    facts: Preprocessing = {
+        "kind": dataset.kind,
+        "names": list(dataset.names),
+        "input_shape": list(dataset.input_shape),
+        "mean": normalised["mean"],
+        "std": normalised["std"],
+        "train_samples": len(dataset.train),
+        "tokens": None if dataset.vocabulary is None else len(dataset.vocabulary),
+        "vocabulary": None if dataset.vocabulary is None else list(dataset.vocabulary),
+        "input": _described(dataset),
+    }
+    # the configuration of a network whose name does not say all, so that its record can do without a folder
+    architecture = getattr(model, "architecture", None)
+    return facts if architecture is None else {**facts, "architecture": dict(architecture)}
+
+
+def _described(dataset: Dataset) -> InputFacts:
+    """Return what a record must hold so that a run can take raw samples, as plain JSON data."""
+    source = dataset.source
+    options = source.get("options", {})
+    # what a frozen network read, where the dataset holds its features
+    raw = source.get("raw", {"kind": None if "backbone" in source else dataset.kind, "shape": None})
+    shape = raw["shape"] or (None if "backbone" in source else list(dataset.input_shape))
+    size = options.get("resize")
+    if raw["kind"] is None and size is not None:
+        shape = [3, *size]
+    encoding = source.get("encoding")
+    # parts may have been replaced since the table was read
+    fits = encoding is not None and list(dataset.input_shape) == [len(Encoding.stored(encoding).features)]
+    return {
+        "kind": raw["kind"],
+        "shape": shape,
+        "resized": size is not None or source.get("reader") == "tiny_imagenet",
+        "encoding": encoding if fits else None,
+        "missing": options.get("missing", "error"),
+        "text": options.get("text"),
+    }
 
 
 class Feed:
@@ -55,3 +135,107 @@ class Feed:
             return batch
         batch = batch.to(self.dtype)
         return batch.contiguous(memory_format=torch.channels_last) if self.channels_last else batch
+
+
+def extract(dataset: Dataset, backbone: Backbone) -> Dataset:
+    """Return the dataset with the features of a frozen backbone in the place of its samples.
+
+    Features are cached by the content of the data and of the weights, and memory-mapped.
+
+    Args:
+        dataset: images, or texts, as the backbone reads.
+        backbone: from ``labelspace.models.backbone(name)``.
+    """
+    if dataset.kind != backbone.kind:
+        expected = f"of kind {backbone.kind!r}, which this backbone reads"
+        raise _checks.fail("extract", "dataset", expected, repr(dataset.kind))
+    filled = {name: split for name, split in dataset.parts.items() if len(split)}
+    parts = {name: _features(split, backbone, f"{dataset.key}/{name}") for name, split in filled.items()}
+    for name in dataset.parts.keys() - filled.keys():
+        parts[name] = replace(dataset.parts[name], x=parts["train"].x[:0], text=None)
+    key = digests.of_values(dataset.key, backbone.key)
+    raw = {"kind": dataset.kind, "shape": list(dataset.input_shape)}
+    source = {**dataset.source, "backbone": backbone.key, "raw": raw}
+    normalise = statistics(parts["train"].x, "features")
+    return Dataset(
+        train=parts["train"],
+        validation=parts["validation"],
+        test=parts["test"],
+        names=dataset.names,
+        kind="features",
+        source=source,
+        normalise=normalise,
+        key=key,
+    )
+
+
+def _features(split: Split, backbone: Backbone, name: str) -> Split:
+    samples = split.x if split.text is None else split.text
+
+    def blocks() -> cache.Blocks:
+        for start in range(0, len(split), EXTRACTED):
+            found = backbone.extract(backbone.prepare(samples[start : start + EXTRACTED])).numpy()
+            yield found, np.ones(len(found), dtype=np.bool_)
+
+    entry = cache.fetch(digests.of_values(name, backbone.key), blocks)
+    return replace(split, x=torch.from_numpy(entry.rows), text=None)
+
+
+@torch.no_grad()
+def scores_of(learner: Learner, feed: Feed, config: Config) -> Tensor:
+    """Return ``(N, K)`` scores in float32 or better, on the CPU."""
+    if not len(feed):
+        return torch.zeros(0, len(learner.criterion.names))
+    learner.eval()
+    with autocast(config, feed.device):
+        found = [learner(x).cpu() for x, _ in feed.batches(BATCH)]
+    learner.train()
+    return torch.cat(found)
+
+
+def autocast(config: Config, device: torch.device) -> torch.autocast:
+    """Return the context in which a run's model computes; a CPU takes float32 for a run that was trained in float16."""
+    enabled = config.precision in HALF and not (config.precision == "float16" and device.type == "cpu")
+    return torch.autocast(device.type, dtype=HALF.get(config.precision, torch.bfloat16), enabled=enabled)
+
+
+@torch.no_grad()
+def fit_labels(learner: Learner, feed: Feed, y: Tensor) -> None:
+    """Let a method that wants it see all training outputs, with the labels it trains on, before it is judged."""
+    if not learner.criterion.full_pass:
+        return
+    learner.eval()
+    # every rank brings its own share; the criterion adds them up
+    shares = torch.split(torch.arange(_distributed.rank(), len(feed), _distributed.world_size()), BATCH)
+    learner.criterion.fit_labels(
+        (output_of(learner.model, feed.take(rows)), _devices.moved(y[rows], feed.device)) for rows in shares
+    )
+    learner.train()
+
+
+def output_of(model: nn.Module, x: Tensor) -> Tensor:
+    """Return a model's output without its features."""
+    result = model(x)
+    output = result[0] if isinstance(result, tuple) else result
+    assert isinstance(output, Tensor)
+    return output
+
+
+def summary(scores: Tensor, y: Tensor) -> dict[str, float]:
+    """Return accuracy and negative log-likelihood of softmax(scores); nothing where there are no samples."""
+    if not len(y):
+        return {}
+    return {
+        "accuracy": (scores.argmax(dim=1) == y).double().mean().item(),
+        "nll": cross_entropy(scores.double(), y).item(),
+    }
+
+
+def to_minimise(summary: dict[str, float], best_by: str) -> float:
+    """Return the number by which an epoch is better than another: the smaller the better.
+
+    Example:
+        >>> to_minimise({"accuracy": 0.75, "nll": 1.5}, "error")
+        0.25
+    """
+    return 1 - summary["accuracy"] if best_by == "error" else summary["nll"]

@@ -1,10 +1,10 @@
 """What a finished run takes besides tensors: tables, texts, pictures and arrays, prepared as its training data were."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from labelspace import _checks
 from labelspace.data import memory
 from labelspace.data import text as tokeniser
 from labelspace.data.columns import Encoding
-from labelspace.data.dataset import Dataset
+from labelspace.data.dataset import Kind
 from labelspace.data.npy import Stored
 from labelspace.data.readers import arrays
 from labelspace.data.readers.image_folder import ENDINGS
@@ -23,6 +23,7 @@ from labelspace.data.streams import pictures as picture_stream
 from labelspace.data.streams import rows as unlabelled
 from labelspace.data.streams import tables as table_stream
 from labelspace.data.table_files import Columns, is_blank
+from labelspace.training.feed import InputFacts, Preprocessing
 
 OWNER = "Run"
 DTYPES = {"images": torch.uint8, "text": torch.int64}
@@ -32,6 +33,9 @@ FORMS = {
     "text": "texts (a list, or a CSV or Parquet file with a column of them)",
     "features": "an NPZ file with x",
 }
+
+
+Samples = Tensor | list[str]  # in the form of a dataset, or texts where a frozen network reads texts
 
 
 class Piece(NamedTuple):
@@ -46,33 +50,10 @@ class Piece(NamedTuple):
     """
 
     names: list[str]
-    x: Any
+    x: Samples
     problems: dict[int, str]
     kept: Columns
     unseen: dict[str, Counter[str]]
-
-
-def described(dataset: Dataset) -> dict[str, Any]:
-    """Return what a record must hold so that a run can take raw samples, as plain JSON data."""
-    source = dataset.source
-    options = source.get("options", {})
-    # what a frozen network read, where the dataset holds its features
-    raw = source.get("raw", {"kind": None if "backbone" in source else dataset.kind, "shape": None})
-    shape = raw["shape"] or (None if "backbone" in source else list(dataset.input_shape))
-    size = options.get("resize")
-    if raw["kind"] is None and size is not None:
-        shape = [3, *size]
-    encoding = source.get("encoding")
-    # parts may have been replaced since the table was read
-    fits = encoding is not None and list(dataset.input_shape) == [len(Encoding.stored(encoding).features)]
-    return {
-        "kind": raw["kind"],
-        "shape": shape,
-        "resized": size is not None or source.get("reader") == "tiny_imagenet",
-        "encoding": encoding if fits else None,
-        "missing": options.get("missing", "error"),
-        "text": options.get("text"),
-    }
 
 
 @final
@@ -85,34 +66,37 @@ class Inputs:
         backbone: the frozen network whose features it was trained on, or None.
     """
 
-    def __init__(self, preprocessing: Mapping[str, Any], backbone: str | None = None) -> None:
+    def __init__(self, preprocessing: Preprocessing, backbone: str | None = None) -> None:
         """Read the record."""
-        facts = preprocessing.get("input", {})
-        read_by = None if backbone is None else ("text" if backbone == "minilm" else "images")
-        self.kind: str = facts.get("kind") or read_by or preprocessing["kind"]
+        facts = preprocessing.get("input", InputFacts())
+        read_by: Kind | None = None if backbone is None else ("text" if backbone == "minilm" else "images")
+        self.kind: Kind = facts.get("kind") or read_by or preprocessing["kind"]
         shape = facts.get("shape") or (None if backbone else preprocessing["input_shape"])
         self.shape = None if shape is None else tuple(shape)
-        self.encoding = Encoding.stored(facts["encoding"]) if facts.get("encoding") else None
+        encoding = facts.get("encoding")
+        self.encoding = Encoding.stored(encoding) if encoding else None
         self.rule: str = facts.get("missing", "error")
         self.column: str | None = facts.get("text")
         self.resized: bool = facts.get("resized", False)
         self.words: list[str] | None = None if backbone else preprocessing["vocabulary"]
         self.backbone = backbone
 
-    def check(self, x: Any) -> None:
-        """Refuse a tensor of another form: normalised as if it were of this one, it would be nonsense."""
-        if isinstance(x, Tensor) and (x.is_meta or x.is_nested or x.layout != torch.strided):
+    def check(self, x: object) -> Tensor:
+        """Return a tensor of the dataset's form; normalised as if it were of it, another would be nonsense."""
+        if not isinstance(x, Tensor):
+            raise self._refused(type(x).__name__)
+        if x.is_meta or x.is_nested or x.layout != torch.strided:
             got = "a tensor on the meta device" if x.is_meta else "a nested tensor" if x.is_nested else str(x.layout)
             remedy = "" if x.is_meta or x.is_nested else "Give its .to_dense()."
             raise _checks.fail(OWNER, "x", "a dense tensor with numbers in it", got, remedy)
-        dtype = DTYPES.get(self.kind)
-        right = isinstance(x, Tensor) and (x.dtype == dtype if dtype else True)
+        right = x.dtype == DTYPES.get(self.kind, x.dtype)
         if not right or (self.shape is not None and not self.backbone and tuple(x.shape[1:]) != self.shape):
-            raise self._refused(f"{x.dtype} of shape {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__)
+            raise self._refused(f"{x.dtype} of shape {tuple(x.shape)}")
         if x.is_floating_point() and not bool(torch.isfinite(x).all()):
             raise _checks.fail(OWNER, "x", "finite", "NaN or infinity")
+        return x
 
-    def pieces(self, x: Any, size: int, keep: Sequence[str] = ()) -> Iterator[Piece]:
+    def pieces(self, x: object, size: int, keep: Sequence[str] = ()) -> Iterator[Piece]:
         """Yield samples in their order, prepared.
 
         Args:
@@ -132,7 +116,7 @@ class Inputs:
         else:
             raise self._refused(type(x).__name__ if path is None else str(path))
 
-    def count(self, x: Any) -> int | None:
+    def count(self, x: object) -> int | None:
         """Return how many samples there are, where that is known before they are read."""
         path = Path(x).expanduser() if isinstance(x, str | Path) else None
         if path is None or not path.exists():
@@ -141,9 +125,9 @@ class Inputs:
             return len(picture_stream.listed(path))
         return table_stream.rows_in(path) if path.is_file() else None
 
-    def _pictures(self, x: Any, size: int, keep: Sequence[str]) -> Iterator[Piece]:
-        files = [Path(one) for one in x] if _is_list_of(x, (str, Path)) else None
-        if not isinstance(x, Path) and files is None:
+    def _pictures(self, x: object, size: int, keep: Sequence[str]) -> Iterator[Piece]:
+        files = x if isinstance(x, Path) else [Path(one) for one in _listed(x) if isinstance(one, str | Path)]
+        if not isinstance(files, Path) and (not files or len(files) < len(_listed(x))):
             raise self._refused(type(x).__name__)
         if isinstance(x, Path) and x.is_file() and x.suffix.lower() not in ENDINGS:
             raise self._refused(str(x))
@@ -152,7 +136,7 @@ class Inputs:
             raise _checks.fail(OWNER, "x", "a tensor: the run did not record the size of its pictures", str(x), remedy)
         _check_kept(keep, [], "pictures")
         channels, height, width = self.shape
-        pictures = picture_stream.listed(x if files is None else files)
+        pictures = picture_stream.listed(files)
         for names, rows, problems in picture_stream.pieces(pictures, (channels, height, width), self.resized, size):
             yield Piece(names, torch.from_numpy(rows), problems, {}, {})
 
@@ -174,9 +158,9 @@ class Inputs:
             kept = {column: columns[column][start : start + size].tolist() for column in keep}
             yield Piece([str(row) for row in rows], x[start : start + size], {}, kept, {})
 
-    def _rows(self, x: Any, size: int, keep: Sequence[str]) -> Iterator[Piece]:
-        if self.kind == "text" and _is_list_of(x, str):
-            x = {self.column or TEXTS[0]: x}
+    def _rows(self, x: object, size: int, keep: Sequence[str]) -> Iterator[Piece]:
+        if self.kind == "text" and (texts := _listed(x)) and all(isinstance(one, str) for one in texts):
+            x = {self.column or TEXTS[0]: texts}
         names = [column.name for column in self.encoding.columns] if self.encoding else []
         wanted = [*(names if self.kind == "table" else [self.column or TEXTS[0]]), *keep]
         if isinstance(x, Path):
@@ -187,18 +171,18 @@ class Inputs:
         for table in tables:
             _check_kept(keep, list(table), "the table")
             rows = len(next(iter(table.values())))
-            found, problems, unseen = self._encoded(table, start)
+            samples, problems, unseen = self._encoded(table, start)
             kept = {column: table[column] for column in keep}
-            yield Piece([str(row) for row in range(start, start + rows)], found, problems, kept, unseen)
+            yield Piece([str(row) for row in range(start, start + rows)], samples, problems, kept, unseen)
             start += rows
 
-    def _columns(self, x: Any) -> Columns:
+    def _columns(self, x: object) -> Columns:
         table = memory.columns_of(x)
         if table is None:
             raise self._refused(type(x).__name__)
         return table
 
-    def _encoded(self, table: Columns, start: int) -> tuple[Any, dict[int, str], dict[str, Counter[str]]]:
+    def _encoded(self, table: Columns, start: int) -> tuple[Samples, dict[int, str], dict[str, Counter[str]]]:
         if self.kind == "text":
             return (*self._texts(table), {})
         if self.encoding is None:
@@ -211,7 +195,7 @@ class Inputs:
         x = torch.from_numpy(self.encoding.apply(good))
         return x, problems, {name: counts for name, counts in unseen.items() if counts}
 
-    def _texts(self, table: Columns) -> tuple[Any, dict[int, str]]:
+    def _texts(self, table: Columns) -> tuple[Samples, dict[int, str]]:
         column = self.column or next((name for name in table if name.lower() in TEXTS), TEXTS[0])
         if column not in table and len(table) == 1:
             column = next(iter(table))
@@ -230,8 +214,9 @@ class Inputs:
         return _checks.fail(OWNER, "x", expected, got)
 
 
-def _is_list_of(x: Any, kinds: Any) -> bool:
-    return isinstance(x, list | tuple) and len(x) > 0 and all(isinstance(one, kinds) for one in x)
+def _listed(x: object) -> list[object]:
+    """Return the members of a list; nothing for anything else."""
+    return list(x) if isinstance(x, list | tuple) else []
 
 
 def _check_kept(keep: Sequence[str], there: Sequence[str], where: str) -> None:

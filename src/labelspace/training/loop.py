@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,14 +13,13 @@ from torch.nn.parallel import DistributedDataParallel
 from labelspace import _checks, _devices, _distributed
 from labelspace.augment.named import Augment
 from labelspace.learner import Learner
-from labelspace.training import checkpoint, evaluate, resumable
+from labelspace.training import checkpoint
 from labelspace.training.build import Job, Outline, make_learner, training_labels
-from labelspace.training.config import Config
-from labelspace.training.feed import Feed
-from labelspace.training.optimizer import add_penalty, learning_rate, make_optimiser, set_rate
-from labelspace.training.seeds import generator, stream_seed
+from labelspace.training.config import Config, generator, stream_seed
+from labelspace.training.feed import Feed, autocast, fit_labels, scores_of, summary, to_minimise
+from labelspace.training.optimizer import add_penalty, learning_rate, make_optimizer, set_rate
 
-Report = Callable[[str, dict[str, Any]], None]
+Report = Callable[[str, dict[str, float | str]], None]  # an event and its numbers
 IGNORED = -100
 
 
@@ -36,12 +34,12 @@ class Progress:
     epoch: int = 0
     step: int = 0
     loss_sum: float = 0.0
-    history: list[dict[str, Any]] = field(default_factory=list)
+    history: list[dict[str, float]] = field(default_factory=list)
     best_value: float = math.inf
     best_epoch: int = -1
     best: dict[str, Tensor] | None = None
     seconds: float = 0.0  # of this epoch's steps so far, also those before a resume
-    times: list[dict[str, Any]] = field(default_factory=list)
+    times: list[dict[str, float]] = field(default_factory=list)
 
 
 class Loop:
@@ -81,7 +79,7 @@ class Loop:
             remedy = "Train a teacher first and pass its run folder."
             raise _checks.fail("train", "teacher", f"given for {job.config.method}", None, remedy)
         self.teacher = None if teacher is None else teacher.to(self.device)
-        self.optimiser = make_optimiser(self.config, self.learner.parameter_groups(self.config.weight_decay))
+        self.optimizer = make_optimizer(self.config, self.learner.parameter_groups(self.config.weight_decay))
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.config.precision == "float16")
         self.progress = Progress()
         self._restore()
@@ -94,7 +92,7 @@ class Loop:
         state, last_saved = self.progress, time.monotonic()
         self.learner.train()
         while state.epoch < self.config.epochs and not self._stopped():
-            set_rate(self.optimiser, learning_rate(self.config, state.epoch))
+            set_rate(self.optimizer, learning_rate(self.config, state.epoch))
             for step, rows in self._batches(state.epoch):
                 began = time.perf_counter()
                 self._step(step, rows)
@@ -131,14 +129,14 @@ class Loop:
         if self.device.type == "cpu":
             self._check(float(mean))
         self.total = self.total + mean * samples
-        self.optimiser.zero_grad()
-        self.scaler.scale(loss).backward()
-        self.scaler.unscale_(self.optimiser)
+        self.optimizer.zero_grad()
+        self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+        self.scaler.unscale_(self.optimizer)
         if self.config.head_l2:
             add_penalty(self.learner.model.head_weight(), self.config.head_l2)  # type: ignore[operator]
         if self.config.clip is not None:
             nn.utils.clip_grad_norm_(self.learner.parameters(), self.config.clip)
-        self.scaler.step(self.optimiser)
+        self.scaler.step(self.optimizer)
         self.scaler.update()
 
     def _check(self, value: float) -> None:
@@ -155,10 +153,11 @@ class Loop:
         if not math.isfinite(self.progress.loss_sum):
             raise self._not_finite(self.progress.loss_sum, "loss")
 
-    def _loss(self, x: Tensor, y: Tensor, extras: dict[str, Tensor]) -> Any:
+    def _loss(self, x: Tensor, y: Tensor, extras: dict[str, Tensor]) -> Tensor:
         try:
-            with evaluate.autocast(self.config, self.device):
-                return self.call(x, y, **extras)
+            with autocast(self.config, self.device):
+                loss: Tensor = self.call(x, y, **extras)
+                return loss
         except ValueError as error:
             if "more than 1 value per channel" not in str(error):
                 raise
@@ -187,18 +186,18 @@ class Loop:
         began = time.perf_counter()
         state.seconds += began - waiting
         self.learner.end_epoch()
-        evaluate.fit_labels(self.learner, self.feed, self.y)
-        found = self._judged(self.validation)
-        if found and not math.isfinite(found["nll"]):
-            raise self._not_finite(found["nll"], "validation loss")
-        line = {
+        fit_labels(self.learner, self.feed, self.y)
+        validation = self._judged(self.validation)
+        if validation and not math.isfinite(validation["nll"]):
+            raise self._not_finite(validation["nll"], "validation loss")
+        line: dict[str, float] = {
             "epoch": state.epoch,
             "learning_rate": learning_rate(self.config, state.epoch),
             "train_loss": state.loss_sum / len(self.feed),
-            **{f"validation_{name}": value for name, value in found.items()},
+            **{f"validation_{name}": value for name, value in validation.items()},
         }
         seconds = {"train_seconds": state.seconds, "evaluation_seconds": time.perf_counter() - began}
-        self._keep_if_better(found)
+        self._keep_if_better(validation)
         if self.test is not None:
             line |= {f"test_{name}": value for name, value in self._judged(self.test).items()}
             state.times.append({"epoch": state.epoch, **seconds})
@@ -209,7 +208,7 @@ class Loop:
         self.report("epoch", {**line, "epochs": self.config.epochs, "seconds": sum(seconds.values())})
 
     def _judged(self, feed: Feed) -> dict[str, float]:
-        return evaluate.summary(evaluate.scores_of(self.learner, feed, self.config), feed.y)
+        return summary(scores_of(self.learner, feed, self.config), feed.y)
 
     def _keep_if_better(self, validation: dict[str, float]) -> None:
         """Remember the weights of the first epoch that is better than all before it."""
@@ -217,7 +216,7 @@ class Loop:
         if self.config.best_by == "last":
             state.best_epoch = state.epoch
             return
-        value = evaluate.to_minimise(validation, self.config.best_by)
+        value = to_minimise(validation, self.config.best_by)
         if value < state.best_value:
             state.best_value, state.best_epoch = value, state.epoch
             state.best = {name: value.detach().clone() for name, value in self.learner.state_dict().items()}
@@ -245,9 +244,9 @@ class Loop:
         self.learner.criterion.gather()
         if _distributed.rank() != 0:
             return
-        state = {
+        state: checkpoint.State = {
             "learner": self.learner.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
             "scaler": self.scaler.state_dict(),
             "progress": dict(vars(self.progress)),
         }
@@ -263,15 +262,15 @@ class Loop:
         if state is None:
             return
         self.learner.load_state_dict(state["learner"])
-        self.optimiser.load_state_dict(state["optimiser"])
+        self.optimizer.load_state_dict(state["optimizer"])
         if state.get("scaler"):
             self.scaler.load_state_dict(state["scaler"])
         self.progress = Progress(**state["progress"])
         self.report("resumed", {"epoch": self.progress.epoch, "step": self.progress.step})
 
-    def _check_state(self, state: Any) -> None:
+    def _check_state(self, state: object) -> None:
         steps = len(in_batches(torch.arange(len(self.feed)), self.config.batch_size))
-        resumable.check(state, self.learner.state_dict(), self.optimiser, self.config.epochs, steps)
+        checkpoint.check_state(state, self.learner.state_dict(), self.optimizer, self.config.epochs, steps)
 
     def _not_finite(self, value: float, what: str) -> TrainingError:
         there = self.folder is not None and (self.folder / checkpoint.CURRENT).is_file()

@@ -1,4 +1,4 @@
-"""The optimiser and its learning rate: a pure function of the epoch, so that a resumed run needs no scheduler state."""
+"""The optimizer and its learning rate: a pure function of the epoch, so that a resumed run needs no scheduler state."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from labelspace.training.config import Config
 HEAD = "head.weight"  # of every network: the weights of its last linear layer
 
 
-def make_optimiser(config: Config, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
-    """Return the optimiser over parameter groups that carry their own weight decay."""
+def make_optimizer(config: Config, groups: list[dict[str, object]]) -> torch.optim.Optimizer:
+    """Return the optimizer over parameter groups that carry their own weight decay."""
     # a fused one looks on the device itself whether scaled gradients overflowed: the others would wait for the answer
     form: dict[str, Any] = {"fused" if config.precision == "float16" else "foreach": True}
-    if config.optimiser == "sgd":
+    if config.optimizer == "sgd":
         return torch.optim.SGD(groups, lr=config.learning_rate, momentum=config.momentum, **form)
-    kind = torch.optim.AdamW if config.optimiser == "adamw" else torch.optim.Adam
+    kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
     return kind(groups, lr=config.learning_rate, **form)
 
 
@@ -43,9 +43,9 @@ def learning_rate(config: Config, epoch: int) -> float:
     return rate
 
 
-def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
+def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
     """Set the learning rate of every group."""
-    for group in optimiser.param_groups:
+    for group in optimizer.param_groups:
         group["lr"] = rate
 
 

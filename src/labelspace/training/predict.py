@@ -3,7 +3,6 @@
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -11,22 +10,20 @@ from torch import Tensor
 from labelspace import _checks, _devices, models
 from labelspace.analysis.features import activations, layer_names
 from labelspace.data.normalise import Normalise
-from labelspace.training import evaluate, features
-from labelspace.training.inputs import Inputs
-
-if TYPE_CHECKING:
-    from labelspace.training.run import Run
+from labelspace.training import feed
+from labelspace.training.inputs import Inputs, Samples
+from labelspace.training.restored import Finished
 
 # so many categories are named in a message
 SHOWN = 5
 
-Scorer = Callable[[Any], Tensor]
+Scorer = Callable[[Samples], Tensor]
 
 
-def scorer(run: "Run", device: str = "cpu") -> Scorer:
+def scorer(run: Finished, device: str = "cpu") -> Scorer:
     """Return a function from samples in the form of the dataset (or of the run's frozen network) to scores ``(N, K)``.
 
-    Batches of ``evaluate.BATCH`` samples give the same bits as the run's own evaluation.
+    Batches of ``feed.BATCH`` samples give the same bits as the run's own evaluation.
 
     Args:
         run: a finished run; its model is built once.
@@ -36,7 +33,7 @@ def scorer(run: "Run", device: str = "cpu") -> Scorer:
     return _prepared(run, run.learner().to(there), there)
 
 
-def _place(run: "Run", device: str) -> torch.device:
+def _place(run: Finished, device: str) -> torch.device:
     """Return the device that is asked for, if it is here and knows the numbers that the run computes with."""
     name = _devices.resolved("predict", device)
     if run.config.precision == "float64":
@@ -44,26 +41,28 @@ def _place(run: "Run", device: str) -> torch.device:
     return _devices.placed(name)
 
 
-def _prepared(run: "Run", function: Scorer, device: torch.device) -> Scorer:
+def _prepared(run: Finished, function: Callable[[Tensor], Tensor], device: torch.device) -> Scorer:
     """Return a function of samples that are first brought into the form the run's model takes, and to its device."""
     normalise = Normalise.stored(run.preprocessing)
     dtype = torch.float64 if run.config.precision == "float64" else torch.float32
     frozen = None if run.config.backbone is None else models.backbone(run.config.backbone)
 
     @torch.no_grad()
-    def prepared(samples: Any) -> Tensor:
-        batch = normalise(samples if frozen is None else backbone_features(frozen, samples))
+    def prepared(samples: Samples) -> Tensor:
+        rows = samples if frozen is None else backbone_features(frozen, samples)
+        assert isinstance(rows, Tensor)
+        batch = normalise(rows)
         if batch.is_floating_point():
             batch = batch.to(dtype)
             if run.config.channels_last and batch.ndim == 4:
                 batch = batch.contiguous(memory_format=torch.channels_last)
-        with evaluate.autocast(run.config, device):
+        with feed.autocast(run.config, device):
             return function(_devices.moved(batch, device)).cpu()
 
     return prepared
 
 
-def scores_of(run: "Run", x: Any, device: str = "cpu") -> Tensor:
+def scores_of(run: Finished, x: object, device: str = "cpu") -> Tensor:
     """Return scores ``(N, K)`` of tensors or raw samples; what cannot be read stops it, unknown categories are told.
 
     Args:
@@ -74,7 +73,7 @@ def scores_of(run: "Run", x: Any, device: str = "cpu") -> Tensor:
     return _over(run, x, scorer(run, device))
 
 
-def features_of(run: "Run", x: Any, layer: str | None, device: str = "cpu") -> Tensor:
+def features_of(run: Finished, x: object, layer: str | None, device: str = "cpu") -> Tensor:
     """Return the activations ``(N, F)`` of a layer of a run's model, or its features.
 
     Args:
@@ -86,7 +85,7 @@ def features_of(run: "Run", x: Any, layer: str | None, device: str = "cpu") -> T
     there = _place(run, device)
     model = run.learner().to(there).model
 
-    def found(batch: Tensor) -> Tensor:
+    def activated(batch: Tensor) -> Tensor:
         if layer is not None:
             return activations("Run.features", model, batch, layer)
         result = model(batch)
@@ -96,26 +95,26 @@ def features_of(run: "Run", x: Any, layer: str | None, device: str = "cpu") -> T
         penultimate: Tensor = result[1]
         return penultimate.flatten(1)
 
-    return _over(run, x, _prepared(run, found, there))
+    return _over(run, x, _prepared(run, activated, there))
 
 
-def _over(run: "Run", x: Any, function: Scorer) -> Tensor:
+def _over(run: Finished, x: object, function: Scorer) -> Tensor:
     inputs = Inputs(run.preprocessing, run.config.backbone)
-    found, unseen = [], Counter[tuple[str, str]]()
+    scores, unseen = [], Counter[tuple[str, str]]()
     for batch, new in _batches(inputs, x):
-        found.append(function(batch))
+        scores.append(function(batch))
         unseen.update(new)
-    if not found:
+    if not scores:
         raise _checks.fail("Run", "x", "at least one sample", "none")
     for sentence in about_unseen(unseen):
         warnings.warn(sentence, UserWarning, stacklevel=5)
-    return torch.cat(found)
+    return torch.cat(scores)
 
 
-def backbone_features(frozen: models.Backbone, samples: Any) -> Tensor:
+def backbone_features(frozen: models.Backbone, samples: Samples) -> Tensor:
     """Return a frozen network's features, in batches of the size that training extracted."""
-    starts = range(0, len(samples), features.BATCH)
-    parts = [frozen.extract(frozen.prepare(samples[start : start + features.BATCH])) for start in starts]
+    starts = range(0, len(samples), feed.EXTRACTED)
+    parts = [frozen.extract(frozen.prepare(samples[start : start + feed.EXTRACTED])) for start in starts]
     return torch.cat(parts)
 
 
@@ -147,13 +146,13 @@ def flat(unseen: Mapping[str, Mapping[str, int]]) -> dict[tuple[str, str], int]:
     return {(column, category): count for column, counts in unseen.items() for category, count in counts.items()}
 
 
-def _batches(inputs: Inputs, x: Any) -> Iterator[tuple[Any, dict[tuple[str, str], int]]]:
+def _batches(inputs: Inputs, x: object) -> Iterator[tuple[Samples, dict[tuple[str, str], int]]]:
     if isinstance(x, Tensor):
         inputs.check(x)
-        for start in range(0, len(x), evaluate.BATCH):
-            yield x[start : start + evaluate.BATCH], {}
+        for start in range(0, len(x), feed.BATCH):
+            yield x[start : start + feed.BATCH], {}
         return
-    for piece in inputs.pieces(x, evaluate.BATCH):
+    for piece in inputs.pieces(x, feed.BATCH):
         _check_readable(piece.names, piece.problems)
         yield piece.x, flat(piece.unseen)
 

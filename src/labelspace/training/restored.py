@@ -1,38 +1,85 @@
-"""The model of a finished run, built from its record alone."""
+"""The model of a finished run, built from its record alone: to be used, or to teach another."""
 
-from typing import TYPE_CHECKING
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from labelspace import _checks
+from labelspace import _checks, _plugins
+from labelspace.data.dataset import Dataset
+from labelspace.data.normalise import Normalise
 from labelspace.learner import Learner
+from labelspace.space import LabelSpace
 from labelspace.training.build import Outline, make_learner
+from labelspace.training.config import Config
+from labelspace.training.feed import Preprocessing
 
-if TYPE_CHECKING:
-    from labelspace.training.run import Run
+STATISTICS = ("mean", "std", "own_mean", "own_std")
 
 
-def restored(run: "Run") -> Learner:
+class Finished(Protocol):
+    """What is asked of a finished run here and by those who predict with it; ``Run`` is one."""
+
+    @property
+    def config(self) -> Config:
+        """Every choice that determined it."""
+
+    @property
+    def preprocessing(self) -> Preprocessing:
+        """What its samples go through, and the shapes of its model."""
+
+    @property
+    def space(self) -> LabelSpace:
+        """The label space it used or learned."""
+
+    @property
+    def option_spaces(self) -> Mapping[str, LabelSpace]:
+        """The label spaces among the method's options."""
+
+    @property
+    def weights(self) -> dict[str, Tensor]:
+        """Of model and criterion."""
+
+    @property
+    def folder(self) -> Path | None:
+        """Where it is on disk, if anywhere."""
+
+    def learner(self) -> Learner:
+        """Build its model and criterion."""
+
+
+def restored(run: Finished) -> Learner:
     """Return the trained model and criterion of a run; what its record names outside of its folder is not looked at.
 
     Args:
         run: a finished run, which may have come from anywhere: sizes are compared before memory is taken for them.
     """
+    changed = False
     try:
-        outline = Outline.stored(run.preprocessing)
+        changed = _plugins.code_key(run.config.parts()) != run.config.code_key
+        outline, weights = Outline.stored(run.preprocessing), run.weights
         space = run.space if run.config.space_key else None
-        _check_sizes(run, _sizes(run, outline))
+        _check_sizes(weights, _sizes(run, outline))
         learner = make_learner(run.config, outline, space, run.option_spaces)
-        learner.load_state_dict(run.weights)
+        learner.load_state_dict(weights)
     except ImportError:
         raise
     except Exception as error:  # networks of other libraries, and wrong values, raise all sorts
-        raise _unfit(run, error) from error
+        raise _unfit(run, error, changed) from error
+    if changed:
+        what = f"method {run.config.method!r} or of model {run.config.model!r}"
+        warnings.warn(
+            f"The code of {what} is not what {_place(run)} was trained with: its scores may be others. "
+            "Use that code again, or train it anew.",
+            stacklevel=3,
+        )
     return learner.eval()
 
 
-def _sizes(run: "Run", outline: Outline) -> dict[str, Tensor]:
+def _sizes(run: Finished, outline: Outline) -> dict[str, Tensor]:
     """Return the tensors that the run's model and criterion have, without their content; nothing where that is unknown.
 
     A record may ask for a network of any size: on this device it costs nothing to find out.
@@ -45,20 +92,68 @@ def _sizes(run: "Run", outline: Outline) -> dict[str, Tensor]:
         return {}
 
 
-def _check_sizes(run: "Run", built: dict[str, Tensor]) -> None:
+def _check_sizes(weights: dict[str, Tensor], built: dict[str, Tensor]) -> None:
     if not built:
         return
-    for name in sorted({*built, *run.weights}):
-        mine, theirs = (tensors.get(name) for tensors in (built, run.weights))
+    for name in sorted({*built, *weights}):
+        mine, theirs = (tensors.get(name) for tensors in (built, weights))
         if mine is None or theirs is None:
             raise ValueError(f"{name!r} is {'only in the file' if mine is None else 'not in the file'}")
         if mine.shape != theirs.shape:
             raise ValueError(f"{name!r} has shape {tuple(theirs.shape)} in the file and {tuple(mine.shape)} here")
 
 
-def _unfit(run: "Run", error: Exception) -> ValueError:
+def _place(run: Finished) -> str:
+    return "the run given in Python" if run.folder is None else str(run.folder)
+
+
+def _unfit(run: Finished, error: Exception, changed: bool) -> ValueError:
     expected = f"a run whose weights fit {run.config.method!r} on {run.config.model!r} as they are built here"
     remedy = "An earlier version built one of them differently: train it again."
-    place = "given in Python" if run.folder is None else str(run.folder)
+    if changed:
+        remedy = "The code of one of them is not what it was trained with: use that again, or train it anew."
     reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-    return _checks.fail("Run.load", "folder", expected, f"{place} ({reason[:300]})", remedy)
+    return _checks.fail("Run.load", "folder", expected, f"{_place(run)} ({reason[:300]})", remedy)
+
+
+class Teacher(nn.Module):
+    """The model of a finished run, given batches that were normalised for a student.
+
+    Args:
+        run: the teacher's run.
+        dataset: the student's data.
+    """
+
+    def __init__(self, run: Finished, dataset: Dataset) -> None:
+        """Check that the two speak of the same things."""
+        super().__init__()
+        facts = run.preprocessing
+        mine = {"names": list(dataset.names), "kind": dataset.kind, "input_shape": list(dataset.input_shape)}
+        theirs = {"names": facts["names"], "kind": facts["kind"], "input_shape": facts["input_shape"]}
+        for name, value in mine.items():
+            if theirs[name] != value:
+                expected = f"a run whose {name} are those of the data ({value})"
+                raise _checks.fail("train", "teacher", expected, theirs[name])
+        self.learner = run.learner().requires_grad_(False)
+        self.in_float64 = run.config.precision == "float64"
+        student, own = dataset.normalise, Normalise.stored(facts)
+        self.alike = torch.equal(student.mean, own.mean) and torch.equal(student.std, own.std)
+        # buffers, so that they move to the student's device once
+        for name, tensor in zip(STATISTICS, (student.mean, student.std, own.mean, own.std), strict=True):
+            self.register_buffer(name, tensor, persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the teacher's scores per class."""
+        dtype = x.dtype
+        if x.is_floating_point():
+            x = self._as_taught(x).to(torch.float64 if self.in_float64 else torch.float32)
+        scores: Tensor = self.learner(x)
+        return scores.to(dtype) if dtype.is_floating_point else scores
+
+    def _as_taught(self, x: Tensor) -> Tensor:
+        """Undo the student's normalisation and apply the teacher's."""
+        if self.alike:
+            return x
+        shape = (1, -1) + (1,) * (x.ndim - 2)
+        mean, std, own_mean, own_std = (self.get_buffer(name).to(x).reshape(shape) for name in STATISTICS)
+        return (x * std + mean - own_mean) / own_std

@@ -1,10 +1,11 @@
 """train() and the Run it gives back."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, cast
 
 import torch
 from torch import Tensor, nn
@@ -14,21 +15,29 @@ from labelspace._checks import DamagedError
 from labelspace.criteria import criterion_class
 from labelspace.criteria.layout import likeliest
 from labelspace.criteria.registry import method_name
-from labelspace.data.dataset import Dataset
 from labelspace.data.given import as_dataset, data_options
 from labelspace.learner import Learner
 from labelspace.models.registry import model_name
 from labelspace.records import RunFolder, warn_of_damage, whole
 from labelspace.space import LabelSpace
-from labelspace.training import evaluate, predict
+from labelspace.training import predict
 from labelspace.training.build import Job, Outline, make_learner, prepare
-from labelspace.training.config import FILLED_IN, Config, make_config
-from labelspace.training.feed import Feed
-from labelspace.training.inputs import described
+from labelspace.training.config import FILLED_IN, Config, make_config, recorded_config
+from labelspace.training.feed import Feed, Preprocessing, preprocessing_of, scores_of, summary
 from labelspace.training.loop import Loop, Report
 from labelspace.training.preprocessed import checked
-from labelspace.training.restored import restored
-from labelspace.training.teacher import Teacher
+from labelspace.training.restored import Teacher, restored
+
+
+class RunResult(TypedDict):
+    """What a run measured: ``result.json``."""
+
+    key: str
+    validation: dict[str, float]  # accuracy and nll; nothing without samples
+    test: dict[str, float]
+    epochs: int
+    best_epoch: int
+    train_samples: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +48,10 @@ class Run:
         config: every choice that determined it.
         result: accuracy and negative log-likelihood of validation and test data (nothing of a part without samples),
             epochs trained, which one was kept (``best_epoch``, from 0), its key.
-        epochs: one dict per epoch.
+        epochs: one dict of numbers per epoch.
         scores: ``validation_scores``, ``validation_y``, ``test_scores``, ``test_y``.
         space: the label space it used or learned.
-        weights: of model and criterion.
+        read_weights: gives the weights of model and criterion; a run on disk holds none until they are asked for.
         preprocessing: what a batch goes through, and the names and shapes needed to build the model again.
         option_spaces: the label spaces among the method's options, such as a pre-trained embedding.
         folder: where it is on disk, if anywhere.
@@ -51,19 +60,19 @@ class Run:
     """
 
     config: Config
-    result: dict[str, Any]
-    epochs: list[dict[str, Any]]
+    result: RunResult
+    epochs: list[dict[str, float]]
     scores: dict[str, Tensor]
     space: LabelSpace
-    weights: dict[str, Tensor]
-    preprocessing: dict[str, Any]
+    read_weights: Callable[[], dict[str, Tensor]]
+    preprocessing: Preprocessing
     option_spaces: Mapping[str, LabelSpace] = field(default_factory=dict)
     folder: Path | None = None
-    times: list[dict[str, Any]] = field(default_factory=list)
+    times: list[dict[str, float]] = field(default_factory=list)
 
     def __repr__(self) -> str:
         """Return one line: what was trained and how well."""
-        test = self.result.get("test") or {}  # nothing without samples
+        test = self.result.get("test") or {}  # nothing without samples, or in a damaged record
         said = [f"{name} {test[name]:.4f}" for name in ("accuracy", "nll") if name in test]
         what = f"{self.config.method} {self.config.model} seed {self.config.seed}"
         return f"Run({what}: test {', '.join(said) or 'without samples'})"
@@ -84,28 +93,32 @@ class Run:
     @classmethod
     def of_folder(cls, stored: RunFolder) -> "Run":
         """Return the run of a folder; for readers that read more of it than the run."""
-        config = make_config(**stored.config())
+        config = recorded_config(stored.config())
         for name in config.option_keys:  # names of files follow from them
             _checks.choice("Run.load", "option_keys", name, criterion_class(config.method).space_options)
         result = stored.result()  # first: it is what a run that is not finished lacks
         space, preprocessing = stored.label_space(), checked(stored.preprocessing(), stored.path)
-        if list(space.names) != preprocessing.get("names"):
-            got = (
-                f"classes {list(space.names)[:5]} where preprocessing.json has {str(preprocessing.get('names'))[:200]}"
-            )
+        if list(space.names) != preprocessing["names"]:
+            got = f"classes {list(space.names)[:5]} where preprocessing.json has {str(preprocessing['names'])[:200]}"
             stored.damaged("label_space.safetensors", got)
+        stored.weights()  # sound, or refused here; whoever asks for them reads them again
         return cls(
             config=config,
-            result=result,
+            result=cast(RunResult, result),
             epochs=stored.epochs(),
             scores=stored.scores(),
             space=space,
-            weights=stored.weights(),
-            preprocessing=preprocessing,
+            read_weights=stored.weights,
+            preprocessing=cast(Preprocessing, preprocessing),
             option_spaces={name: stored.option_space(name) for name in config.option_keys},
             folder=stored.path,
             times=stored.times(),
         )
+
+    @property
+    def weights(self) -> dict[str, Tensor]:
+        """The weights of model and criterion, read anew where the run is on disk."""
+        return self.read_weights()
 
     @property
     def test_curve(self) -> list[float]:
@@ -125,7 +138,7 @@ class Run:
         """Build the trained model and criterion again, from the record alone: files that it names are not read."""
         return restored(self)
 
-    def predict(self, x: Any, *, device: str = "cpu") -> Tensor:
+    def predict(self, x: object, *, device: str = "cpu") -> Tensor:
         """Return class indices ``(N,)``.
 
         Args:
@@ -143,11 +156,11 @@ class Run:
         """
         return likeliest("Run.predict", self.scores_of(x, device=device), 1)
 
-    def scores_of(self, x: Any, *, device: str = "cpu") -> Tensor:
+    def scores_of(self, x: object, *, device: str = "cpu") -> Tensor:
         """Return scores ``(N, K)``; ``x`` and ``device`` are as for ``predict``."""
         return predict.scores_of(self, x, device)
 
-    def features(self, x: Any, layer: str | None = None, *, device: str = "cpu") -> Tensor:
+    def features(self, x: object, layer: str | None = None, *, device: str = "cpu") -> Tensor:
         """Return what a layer makes of samples, ``(N, F)``; maps and sequences are flattened.
 
         Args:
@@ -166,14 +179,14 @@ class Run:
 
 
 def train(
-    data: Any = "digits",
+    data: object = "digits",
     *,
     space: str | Path | LabelSpace | None = None,
     smoothing: float | None = None,
     out: str | Path | None = None,
     checkpoint_seconds: float = 30.0,
     report: Report | None = None,
-    **options: Any,
+    **options: object,
 ) -> Run:
     """Train one model with one method and return the finished run.
 
@@ -207,11 +220,13 @@ def train(
     for name in FILLED_IN:
         if name in given:
             raise _checks.fail("train", name, "left out: it is filled in", repr(given[name]))
-    if smoothing is not None:
-        given["method_options"] = {**given.get("method_options", {}), "smoothing": smoothing}
-    given["data_options"] = data_options("train", given)
-    given["method_options"], spaces = _taken_out(given.get("method", "onehot"), given.get("method_options", {}))
-    dataset = None if isinstance(data, str | Path) else as_dataset(data, given["data_options"])
+    own = given.get("method_options", {})
+    if smoothing is not None and isinstance(own, dict):
+        own = {**own, "smoothing": smoothing}
+    of_data = data_options("train", given)
+    own, spaces = _taken_out(str(given.get("method", "onehot")), own)
+    given |= {"data_options": of_data, "method_options": own}
+    dataset = None if isinstance(data, str | Path) else as_dataset(data, of_data)
     name = str(data) if dataset is None else str(dataset.source.get("path", "given in Python"))
     named_space = str(space) if isinstance(space, str | Path) else None
     config = make_config(**given, data=name, space=named_space, world=_distributed.world_size())
@@ -220,13 +235,13 @@ def train(
         return train_job(job, out, checkpoint_seconds=checkpoint_seconds, report=report)
 
 
-def named_parts(options: Mapping[str, Any]) -> dict[str, str]:
+def named_parts(options: Mapping[str, object]) -> dict[str, str]:
     """Return the names of a model and a method that were given as objects."""
     names = {"model": model_name, "method": method_name}
     return {part: name(options[part]) for part, name in names.items() if not isinstance(options.get(part, ""), str)}
 
 
-def _taken_out(method: Any, options: Any) -> tuple[Any, dict[str, LabelSpace]]:
+def _taken_out(method: str, options: object) -> tuple[object, dict[str, LabelSpace]]:
     """Return the options as a configuration can hold them, and those that are label spaces."""
     if not isinstance(options, dict) or not any(isinstance(value, LabelSpace) for value in options.values()):
         return options, {}
@@ -316,7 +331,8 @@ def _resumed(
     if first:
         keep(run, folder)
     _distributed.wait()
-    return run
+    # other ranks may be on machines that do not see the folder
+    return replace(run, read_weights=RunFolder(folder.path).weights) if first else run
 
 
 def keep(run: Run, folder: RunFolder) -> None:
@@ -326,51 +342,50 @@ def keep(run: Run, folder: RunFolder) -> None:
         weights=run.weights,
         scores=run.scores,
         space=run.space,
-        preprocessing=run.preprocessing,
+        preprocessing=dict(run.preprocessing),
         option_spaces=run.option_spaces,
-        result=run.result,
+        result=dict(run.result),
         times=run.times,
     )
 
 
-def _finished(job: Job, loop: Loop, learner: nn.Module, folder: Path | None) -> Run:
-    assert isinstance(learner, Learner)
+def _finished(job: Job, loop: Loop, learner: Learner, folder: Path | None) -> Run:
     learner.criterion.gather()
-    scores, result = {}, {}
+    scores, measured = {}, {}
     for part in ("validation", "test"):
-        feed = Feed(getattr(job.dataset, part), job.dataset, job.config)
-        scores[f"{part}_scores"] = evaluate.scores_of(learner, feed, job.config)
+        feed = Feed(job.dataset.parts[part], job.dataset, job.config)
+        scores[f"{part}_scores"] = scores_of(learner, feed, job.config)
         scores[f"{part}_y"] = feed.y.clone()
-        result[part] = evaluate.summary(scores[f"{part}_scores"], feed.y)
+        measured[part] = summary(scores[f"{part}_scores"], feed.y)
     learner.cpu()  # what a record holds can be read anywhere
     state = loop.progress
-    facts = {"key": job.config.key(), "epochs": state.epoch, "best_epoch": state.best_epoch}
-    facts["train_samples"] = len(job.dataset.train)
     return Run(
         config=job.config,
-        result={**result, **facts},
+        result=result_of(job, measured, state.epoch, state.best_epoch),
         epochs=state.history,
         times=state.times,
         scores=scores,
         space=learner.criterion.label_space(),
-        weights={name: value.detach().clone().contiguous() for name, value in learner.state_dict().items()},
-        preprocessing={**preprocessing_of(job.dataset), **_architecture(learner.model)},
+        read_weights=held(learner),
+        preprocessing=preprocessing_of(job.dataset, learner.model),
         option_spaces=job.options,
         folder=folder,
     )
 
 
-def _architecture(model: nn.Module) -> dict[str, Any]:
-    """Return the configuration of a network whose name does not say all, so that its record can do without a folder."""
-    found = getattr(model, "architecture", None)
-    return {} if found is None else {"architecture": dict(found)}
-
-
-def preprocessing_of(dataset: Dataset) -> dict[str, Any]:
-    """Return what a record must hold to build the model again and to prepare its samples."""
+def result_of(job: Job, measured: Mapping[str, dict[str, float]], epochs: int, best_epoch: int) -> RunResult:
+    """Return what a run measured, and over how many epochs."""
     return {
-        **dataset.normalise.plain(),
-        **Outline.of(dataset).plain(),
-        "vocabulary": None if dataset.vocabulary is None else list(dataset.vocabulary),
-        "input": described(dataset),
+        "key": job.config.key(),
+        "validation": measured["validation"],
+        "test": measured["test"],
+        "epochs": epochs,
+        "best_epoch": best_epoch,
+        "train_samples": len(job.dataset.train),
     }
+
+
+def held(learner: Learner) -> Callable[[], dict[str, Tensor]]:
+    """Return what gives the weights that a learner has now."""
+    weights = {name: value.detach().clone().contiguous() for name, value in learner.state_dict().items()}
+    return partial(dict[str, Tensor], weights)

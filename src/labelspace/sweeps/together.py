@@ -1,8 +1,8 @@
-"""The training loop for many members in step: what ``engine.loop`` does for one, line by line."""
+"""The training loop for many members in step: what ``training.loop`` does for one, line by line."""
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 import torch
 from torch import Tensor
@@ -10,13 +10,12 @@ from torch.nn.functional import cross_entropy
 
 from labelspace.learner import Learner
 from labelspace.records import RunFolder
-from labelspace.sweeps.vectorised.stacked import Stack
+from labelspace.sweeps.stacked import Stack
 from labelspace.training.build import Job, training_labels
-from labelspace.training.evaluate import to_minimise
-from labelspace.training.feed import Feed
+from labelspace.training.config import generator
+from labelspace.training.feed import Feed, to_minimise
 from labelspace.training.loop import TrainingError, in_batches, not_finite
-from labelspace.training.optimizer import HEAD, add_penalty, learning_rate, make_optimiser, set_rate
-from labelspace.training.seeds import generator
+from labelspace.training.optimizer import HEAD, add_penalty, learning_rate, make_optimizer, set_rate
 
 NUMBERS = 2**22  # in a batch of evaluation, which every member gets a copy of
 
@@ -49,8 +48,8 @@ class Together:
         self.feed = Feed(self.dataset.train, self.dataset, self.config)
         self.validation = Feed(self.dataset.validation, self.dataset, self.config)
         self.stack = Stack([member.learner for member in members])
-        self.optimiser = make_optimiser(self.config, self.stack.parameter_groups(self.config.weight_decay))
-        self.history: list[list[dict[str, Any]]] = [[] for _ in self.jobs]
+        self.optimizer = make_optimizer(self.config, self.stack.parameter_groups(self.config.weight_decay))
+        self.history: list[list[dict[str, float]]] = [[] for _ in self.jobs]
         self.failures: dict[int, TrainingError] = {}
         self.best_value = [math.inf] * len(self.jobs)
         self.best_epoch = [-1] * len(self.jobs)
@@ -60,7 +59,7 @@ class Together:
     def run(self) -> None:
         """Train all members to the end, and go back to the epoch that is to be kept."""
         for epoch in range(self.config.epochs):
-            set_rate(self.optimiser, learning_rate(self.config, epoch))
+            set_rate(self.optimizer, learning_rate(self.config, epoch))
             total = torch.zeros(len(self.jobs), dtype=torch.float64)
             for rows in self._batches(epoch):
                 total += self._step(epoch, rows) * rows.shape[1]
@@ -82,7 +81,7 @@ class Together:
         losses = self.stack.backward(self._samples(rows[self.seed_of]), y)
         self._note_failures(epoch, "loss", losses)
         add_penalty(self.stack.parameters[f"model.{HEAD}"], self.config.head_l2)
-        self.optimiser.step()
+        self.optimizer.step()
         return losses
 
     def _samples(self, rows: Tensor) -> Tensor:

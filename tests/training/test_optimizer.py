@@ -1,4 +1,4 @@
-"""The penalty on the last layer: equal to a term in the loss, for every optimiser, alone and together."""
+"""The penalty on the last layer: equal to a term in the loss, for every optimizer, alone and together."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from labelspace import data
-from labelspace.sweeps.vectorised.members import groups, train_together
+from labelspace.sweeps.members import groups, train_together
 from labelspace.training.build import Job, Outline, make_learner, prepare
 from labelspace.training.config import make_config
 from labelspace.training.feed import Feed
@@ -24,7 +24,7 @@ def job_of(**options: Any) -> Job:
 
 def test_one_step_by_hand() -> None:
     # SGD without momentum: w ← w − η·(g + 2λw), so the penalty alone makes a difference of −2ηλ·w
-    options = {"optimiser": "sgd", "momentum": 0.0, "learning_rate": 0.5, "epochs": 1}
+    options = {"optimizer": "sgd", "momentum": 0.0, "learning_rate": 0.5, "epochs": 1}
     job = job_of(**options, head_l2=0.1)
     with_it, without = train_job(job), train_job(job_of(**options))
     start = make_learner(job.config, Outline.of(job.dataset), None).state_dict()
@@ -36,15 +36,15 @@ def test_one_step_by_hand() -> None:
     assert with_it.epochs[0]["train_loss"] == without.epochs[0]["train_loss"], "the method's own loss is recorded"
 
 
-@pytest.mark.parametrize("optimiser", ["adam", "adamw", "sgd"])
-def test_it_is_a_term_of_the_loss(optimiser: str) -> None:
+@pytest.mark.parametrize("optimizer", ["adam", "adamw", "sgd"])
+def test_it_is_a_term_of_the_loss(optimizer: str) -> None:
     decay = {"weight_decay": 0.01, "learning_rate": 0.01}
-    job = job_of(optimiser=optimiser, epochs=4, head_l2=0.1, **decay)
+    job = job_of(optimizer=optimizer, epochs=4, head_l2=0.1, **decay)
     learner = make_learner(job.config, Outline.of(job.dataset), None)
     feed = Feed(job.dataset.train, job.dataset, job.config)
     kinds = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}
-    more = {"momentum": 0.9} if optimiser == "sgd" else {}
-    updates = kinds[optimiser](learner.parameters(), lr=0.01, weight_decay=0.01, **more)
+    more = {"momentum": 0.9} if optimizer == "sgd" else {}
+    updates = kinds[optimizer](learner.parameters(), lr=0.01, weight_decay=0.01, **more)
     for _ in range(4):
         updates.zero_grad()
         output, _ = learner.model(feed.take(torch.arange(len(feed))))
@@ -54,7 +54,7 @@ def test_it_is_a_term_of_the_loss(optimiser: str) -> None:
 
 
 def test_clipping_sees_it() -> None:
-    options = {"optimiser": "sgd", "momentum": 0.0, "learning_rate": 1.0, "epochs": 1, "clip": 0.01}
+    options = {"optimizer": "sgd", "momentum": 0.0, "learning_rate": 1.0, "epochs": 1, "clip": 0.01}
     job = job_of(**options, head_l2=100.0)
     start = make_learner(job.config, Outline.of(job.dataset), None).state_dict()
     moved = [(value - start[name]).square().sum() for name, value in train_job(job).weights.items()]

@@ -7,23 +7,22 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from torch import Tensor
 
 from labelspace import _checks
 from labelspace.criteria import Criterion, criterion_class
-from labelspace.models.mlp import parse_widths
+from labelspace.models.classic import parse_widths
 from labelspace.records import RunFolder
-from labelspace.sweeps.vectorised.loop import Member, Together
+from labelspace.sweeps.together import Member, Together
 from labelspace.training.build import Job, Outline, make_learner
 from labelspace.training.config import Config
-from labelspace.training.evaluate import HALF
-from labelspace.training.feed import Feed
-from labelspace.training.run import Run, finished_run, keep, own_threads_and_draws, preprocessing_of
+from labelspace.training.feed import HALF, Feed, preprocessing_of
+from labelspace.training.run import Run, finished_run, held, keep, own_threads_and_draws, result_of
 
 Outcome = Run | Exception
 OPTIONS = ("ignore_index", "reduction", "class_dim")
@@ -176,7 +175,7 @@ def _trained(members: Sequence[Member]) -> Iterator[Outcome]:
     together = Together(members)
     together.run()
     dataset, config = members[0].job.dataset, members[0].job.config
-    feeds = {part: Feed(getattr(dataset, part), dataset, config) for part in ("validation", "test")}
+    feeds = {part: Feed(dataset.parts[part], dataset, config) for part in ("validation", "test")}
     found = {part: together.scores(feed) for part, feed in feeds.items()}
     for number, member in enumerate(members):
         if number in together.failures:
@@ -184,11 +183,12 @@ def _trained(members: Sequence[Member]) -> Iterator[Outcome]:
             continue
         scores = {f"{part}_scores": all_scores[number].clone() for part, (all_scores, _) in found.items()}
         labels = {f"{part}_y": feed.y.clone() for part, feed in feeds.items()}
-        result = {part: summaries[number] for part, (_, summaries) in found.items()}
-        run = _run(member, together.history[number], {**scores, **labels}, result, together.best_epoch[number])
+        measured = {part: summaries[number] for part, (_, summaries) in found.items()}
+        run = _run(member, together.history[number], {**scores, **labels}, measured, together.best_epoch[number])
         try:
             if member.folder is not None:
                 keep(run, member.folder)
+                run = replace(run, read_weights=RunFolder(member.folder.path).weights)
             yield run
         except Exception as error:  # a full disk stops this one; the sweep reports it
             yield error
@@ -196,22 +196,19 @@ def _trained(members: Sequence[Member]) -> Iterator[Outcome]:
 
 def _run(
     member: Member,
-    history: list[dict[str, Any]],
+    history: list[dict[str, float]],
     scores: dict[str, Tensor],
-    result: dict[str, Any],
+    measured: dict[str, dict[str, float]],
     best_epoch: int,
 ) -> Run:
-    config, dataset = member.job.config, member.job.dataset
-    facts = {"key": config.key(), "epochs": len(history), "best_epoch": best_epoch}
-    facts["train_samples"] = len(dataset.train)
     return Run(
-        config=config,
-        result={**result, **facts},
+        config=member.job.config,
+        result=result_of(member.job, measured, len(history), best_epoch),
         epochs=history,
         scores=scores,
         space=member.learner.criterion.label_space(),
-        weights={name: value.detach().clone() for name, value in member.learner.state_dict().items()},
-        preprocessing=preprocessing_of(dataset),
+        read_weights=held(member.learner),
+        preprocessing=preprocessing_of(member.job.dataset, member.learner.model),
         option_spaces=member.job.options,
         folder=None if member.folder is None else member.folder.path,
     )

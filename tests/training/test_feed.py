@@ -10,7 +10,7 @@ from torch import Tensor
 
 from labelspace import data
 from labelspace.models.backbones import Backbone
-from labelspace.training.features import extract
+from labelspace.training.feed import extract
 from labelspace.training.run import train
 
 

@@ -12,8 +12,8 @@ from labelspace import data
 from labelspace.comparison.entries import takes_space
 from labelspace.sweeps.executors import InProcess, Processes
 from labelspace.sweeps.grid import SweepError, grid, sweep
-from labelspace.sweeps.vectorised.members import eligible, faster, groups, partition, train_together
-from labelspace.sweeps.vectorised.recorded import recorded
+from labelspace.sweeps.members import eligible, faster, groups, partition, train_together
+from labelspace.sweeps.stacked import recorded
 from labelspace.training.build import Job, prepare
 from labelspace.training.config import Config, make_config
 from labelspace.training.loop import TrainingError
@@ -84,14 +84,14 @@ def test_in_double_precision_the_difference_is_rounding(method: str) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"optimiser": "sgd", "learning_rate": 0.1, "weight_decay": 0.01},
-        {"optimiser": "adamw", "weight_decay": 0.1, "schedule": "linear"},
+        {"optimizer": "sgd", "learning_rate": 0.1, "weight_decay": 0.01},
+        {"optimizer": "adamw", "weight_decay": 0.1, "schedule": "linear"},
         {"schedule": "step", "milestones": (1,), "warmup_epochs": 2, "weight_decay": 0.1},
-        {"optimiser": "sgd", "momentum": 0, "learning_rate": 0.1, "schedule": "exponential", "gamma": 0.8},
+        {"optimizer": "sgd", "momentum": 0, "learning_rate": 0.1, "schedule": "exponential", "gamma": 0.8},
         {"label_noise": "symmetric:0.3"},
         {"batch_size": 199},  # one sample is left over and joins the batch before it
         {"batch_size": 1000, "model": "linear"},
-        {"model": "mlp-8", "label_noise": "pairwise:0.2", "optimiser": "sgd"},
+        {"model": "mlp-8", "label_noise": "pairwise:0.2", "optimizer": "sgd"},
     ],
 )
 def test_every_way_to_train(options: dict[str, Any]) -> None:
@@ -186,7 +186,7 @@ def test_a_loss_that_is_not_a_number_stops_its_member_only() -> None:
 
 
 def test_when_all_members_fail_training_ends() -> None:
-    outcomes = train_together(make_jobs("onehot", learning_rate=1e30, optimiser="sgd", epochs=1000))
+    outcomes = train_together(make_jobs("onehot", learning_rate=1e30, optimizer="sgd", epochs=1000))
     assert all(isinstance(outcome, TrainingError) for outcome in outcomes)
 
 

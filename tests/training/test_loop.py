@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from labelspace import data
-from labelspace.sweeps.vectorised.members import eligible, train_together
+from labelspace.sweeps.members import eligible, train_together
 from labelspace.training.build import Job, prepare
 from labelspace.training.config import Config, make_config
-from labelspace.training.optimizer import learning_rate, make_optimiser
+from labelspace.training.optimizer import learning_rate, make_optimizer
 from labelspace.training.run import Run, train, train_job
 
 # found by trying: the least error is in epoch 6, the least nll in epoch 2, and neither is the last
@@ -21,7 +21,7 @@ ROUGH: dict[str, Any] = {
     "epochs": 12,
     "limit": 150,
     "batch_size": 32,
-    "optimiser": "sgd",
+    "optimizer": "sgd",
     "learning_rate": 0.3,
 }
 FILES = ("model.safetensors", "scores.safetensors", "label_space.safetensors", "epochs.jsonl", "result.json")
@@ -54,7 +54,7 @@ def test_the_best_epoch_is_that_of_a_run_that_ended_there(best_by: str, epoch: i
 
 
 def test_of_equally_good_epochs_the_first_is_kept() -> None:
-    run = train("digits", best_by="error", **{**ROUGH, "optimiser": "adam", "learning_rate": 0.1})
+    run = train("digits", best_by="error", **{**ROUGH, "optimizer": "adam", "learning_rate": 0.1})
     errors = [1 - line["validation_accuracy"] for line in run.epochs]
     assert errors.count(min(errors)) > 1
     assert run.result["best_epoch"] == errors.index(min(errors))
@@ -119,22 +119,22 @@ def test_exponential_decay() -> None:
     assert again == config
     run = train("digits", schedule="exponential", gamma=0.9, **{**ROUGH, "epochs": 3})
     # torch's own scheduler
-    optimiser = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.3)
-    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimiser, 0.9)
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.3)
+    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
     for line in run.epochs:
         assert line["learning_rate"] == pytest.approx(scheduler.get_last_lr()[0])
-        optimiser.step()
+        optimizer.step()
         scheduler.step()
 
 
 def test_sgd_without_momentum_is_the_plain_rule() -> None:
     value = torch.nn.Parameter(torch.tensor([1.0, -2.0]))
-    optimiser = make_optimiser(Config(optimiser="sgd", momentum=0, learning_rate=0.1), [{"params": [value]}])
+    optimizer = make_optimizer(Config(optimizer="sgd", momentum=0, learning_rate=0.1), [{"params": [value]}])
     for gradient in ([1.0, 2.0], [3.0, -1.0]):
         value.grad = torch.tensor(gradient)
-        optimiser.step()
+        optimizer.step()
     torch.testing.assert_close(value.detach(), torch.tensor([1 - 0.1 * 4.0, -2 - 0.1 * 1.0]))
-    assert not any(state.get("momentum_buffer") is not None for state in optimiser.state.values())
+    assert not any(state.get("momentum_buffer") is not None for state in optimizer.state.values())
 
 
 OPTIONS: list[dict[str, Any]] = [
