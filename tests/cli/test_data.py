@@ -85,7 +85,7 @@ def test_bad_input_is_one_line_and_exits_with_2(arguments, message):
     ("content", "arguments", "message"),
     [
         ("a,b,y\n1,,0\n2,3,1\n" * 9, [], "--missing median"),
-        ("a;y\n1;0\n", [], "--delimiter says what separates them"),
+        ("a y\n1 0\n", [], "--delimiter says what separates them"),
         ("a,y\n1,0\n2\n", [], "say with --delimiter what separates the cells"),
         ("a,y\n1,0\n", ["--missing", "mean"], "`--missing` must be one of"),
         ("".join(["r,y\n", *(f"text {i},{i % 2}\n" for i in range(150))]), [], "--text r, --data-option 'categorical="),

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from labelspace import _packages
 from labelspace._packages import version
-from labelspace.data import folders
+from labelspace.data import files
 from labelspace.data.loading import KNOWN
 
 State = Literal["ok", "absent", "warning", "broken"]
@@ -135,7 +135,7 @@ def machine() -> list[Finding]:
 
 def places() -> list[Finding]:
     """Return the folders of datasets, of the cache and of runs."""
-    data, cache, runs = folders.data_folder(), folders.cache_folder(), Path("runs")
+    data, cache, runs = files.data_folder(), files.cache_folder(), Path("runs")
     there = [name for name, known in KNOWN.items() if any((data / folder).is_dir() for folder in known.folders)]
     listed = ", ".join(there) if there else "no dataset known by name (digits is built in)"
     lines = [Finding("data folder", f"{data}: {listed}", "ok" if there else "absent")]

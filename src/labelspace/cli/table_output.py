@@ -12,7 +12,7 @@ from typing import Any
 from labelspace import _checks
 from labelspace._cells import guarded
 from labelspace.cli.screen import print_file
-from labelspace.data.table_files import Columns
+from labelspace.data.tables import Columns
 
 ENDINGS = (".csv", ".parquet")
 

@@ -1,7 +1,6 @@
 """Which samples are for training, for choosing, and for the last measurement: pure functions of labels and a seed."""
 
 import warnings
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,7 +124,7 @@ def _movable(y: Rows, groups: Rows) -> Rows:
     return np.flatnonzero(~np.isin(groups, alone))
 
 
-def _folds(y: Rows, groups: Rows, count: int, seed: int) -> list[Any]:
+def _folds(y: Rows, groups: Rows, count: int, seed: int) -> list[Rows]:
     from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
     with warnings.catch_warnings():

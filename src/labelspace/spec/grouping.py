@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from labelspace import _checks
 from labelspace._cells import names_in
-from labelspace._text_file import is_there, read_text
+from labelspace._tables import is_there, read_text
 from labelspace.sources._groupings import GROUPINGS
 from labelspace.sources.groups import groups
 from labelspace.sources.tree import ROOT

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from labelspace import _checks
-from labelspace._text_file import is_there
+from labelspace._tables import is_there
 from labelspace.sources.lda import lda
 from labelspace.sources.text import text
 from labelspace.sources.tree import ROOT

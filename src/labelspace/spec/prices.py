@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from labelspace import _checks
-from labelspace._text_file import is_there
+from labelspace._tables import is_there
 from labelspace.sources.cost import cost
 from labelspace.space import LabelSpace
 from labelspace.spec.naming import OWNER, listed, suggestion

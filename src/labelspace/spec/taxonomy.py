@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from labelspace import _checks
-from labelspace._text_file import read_text, table
+from labelspace._tables import read_text, table
 from labelspace.space import LabelSpace
 from labelspace.spec.naming import OWNER
 from labelspace.spec.places import Place, tree_of

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from labelspace import _checks
-from labelspace._text_file import Row
+from labelspace._tables import Row
 from labelspace.spec.naming import OWNER, canonical
 from labelspace.spec.places import Place, check_depth
 

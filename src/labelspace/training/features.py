@@ -8,7 +8,7 @@ import torch
 from labelspace import _checks
 from labelspace.data import cache, digests
 from labelspace.data.dataset import Dataset, Split
-from labelspace.data.normalise import statistics
+from labelspace.data.normalize import statistics
 from labelspace.models.backbones import Backbone
 
 BATCH = 64
@@ -33,7 +33,7 @@ def extract(dataset: Dataset, backbone: Backbone) -> Dataset:
     key = digests.of_values(dataset.key, backbone.key)
     raw = {"kind": dataset.kind, "shape": list(dataset.input_shape)}
     source = {**dataset.source, "backbone": backbone.key, "raw": raw}
-    normalise = statistics(parts["train"].x, "features")
+    normalize = statistics(parts["train"].x, "features")
     return Dataset(
         train=parts["train"],
         validation=parts["validation"],
@@ -41,7 +41,7 @@ def extract(dataset: Dataset, backbone: Backbone) -> Dataset:
         names=dataset.names,
         kind="features",
         source=source,
-        normalise=normalise,
+        normalize=normalize,
         key=key,
     )
 

@@ -50,7 +50,7 @@ class Feed:
             yield self.take(rows), self.y[rows]
 
     def _normalised(self, x: Tensor) -> Tensor:
-        batch = self.dataset.normalise(x)
+        batch = self.dataset.normalize(x)
         if not batch.is_floating_point():
             return batch
         batch = batch.to(self.dtype)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from labelspace import _checks, _devices, models
 from labelspace.analysis.layers import activations, layer_names
-from labelspace.data.normalise import Normalise
+from labelspace.data.normalize import Normalize
 from labelspace.training import evaluate, features
 from labelspace.training.inputs import Inputs
 
@@ -46,13 +46,13 @@ def _place(run: "Run", device: str) -> torch.device:
 
 def _prepared(run: "Run", function: Scorer, device: torch.device) -> Scorer:
     """Return a function of samples that are first brought into the form the run's model takes, and to its device."""
-    normalise = Normalise.stored(run.preprocessing)
+    normalize = Normalize.stored(run.preprocessing)
     dtype = torch.float64 if run.config.precision == "float64" else torch.float32
     frozen = None if run.config.backbone is None else models.backbone(run.config.backbone)
 
     @torch.no_grad()
     def prepared(samples: Any) -> Tensor:
-        batch = normalise(samples if frozen is None else backbone_features(frozen, samples))
+        batch = normalize(samples if frozen is None else backbone_features(frozen, samples))
         if batch.is_floating_point():
             batch = batch.to(dtype)
             if run.config.channels_last and batch.ndim == 4:

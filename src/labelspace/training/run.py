@@ -369,7 +369,7 @@ def _architecture(model: nn.Module) -> dict[str, Any]:
 def preprocessing_of(dataset: Dataset) -> dict[str, Any]:
     """Return what a record must hold to build the model again and to prepare its samples."""
     return {
-        **dataset.normalise.plain(),
+        **dataset.normalize.plain(),
         **Outline.of(dataset).plain(),
         "vocabulary": None if dataset.vocabulary is None else list(dataset.vocabulary),
         "input": described(dataset),
