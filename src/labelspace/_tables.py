@@ -180,7 +180,7 @@ def separator_of(lines: Sequence[str], usual: str | None = None, wanted: Sequenc
             best = max(((count, width) for width, count in widths.items() if width > 1), default=(0, 0))
         return len(names.intersection(first)), *best
 
-    ranked = {each: regularity(each) for each in ((usual, *SEPARATORS) if usual else SEPARATORS)}
+    ranked = {each: regularity(each) for each in ((usual, ",", ";", *SEPARATORS) if usual else SEPARATORS)}
     return max(ranked, key=ranked.__getitem__) if any(map(any, ranked.values())) else usual or ","
 
 

@@ -197,21 +197,6 @@ def repeated_rows(part: Split) -> int:
     return 0 if part.digests is None else len(part.digests) - len(np.unique(part.digests))
 
 
-def leak_sentences(leaks: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """Return one sentence per leak, with its counts."""
-    said = []
-    for name, counts in leaks.items():
-        others = "a training sample" if name == "validation" else "a training or validation sample"
-        if counts.get("rows"):
-            said.append(
-                f"{counts['rows']} of the {counts['of']} {name} samples have the same content as {others}: "
-                f"results on the {name} part will look better than they are."
-            )
-        if counts.get("groups"):
-            said.append(f"{counts['groups']} groups of the {name} part are in an earlier part too.")
-    return said
-
-
 def _relabelled(part: Split, code: Tensor) -> Split:
     y = code[part.y]
     kept = (y >= 0).nonzero().flatten()

@@ -1,7 +1,7 @@
 """Looking at data before anyone trains: counts, shapes and problems."""
 
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,16 +9,15 @@ from typing import Any
 import torch
 
 from labelspace import _checks
-from labelspace.data.dataset import PARTS, Dataset, leak_sentences, repeated_rows
+from labelspace.data.dataset import PARTS, Dataset, repeated_rows
 from labelspace.data.loading import load, options_of, reader_of
+from labelspace.data.splits import Say, leak_sentences
 
 # at most this many classes are printed whole; of more, the largest and the smallest
 SHOWN = 20
 ENDS = 5
 # a largest class this many times the smallest is worth a word
 IMBALANCE = 10.0
-
-Say = Callable[[_checks.Setting], str]
 
 
 @dataclass(frozen=True)
@@ -151,7 +150,7 @@ def _report(dataset: Dataset, asked: Collection[str], say: Say) -> DataReport:
         missing=dataset.source.get("missing", {}),
         repeated=repeated,
         leakage=leaks,
-        problems=_problems(dataset, asked, say) + leak_sentences(leaks),
+        problems=_problems(dataset, asked, say) + leak_sentences(dataset.source, say),
         notes=_notes(dataset, counts, repeated),
         source=dataset.source,
     )

@@ -11,9 +11,10 @@ from typing import Any
 
 from labelspace import _checks
 from labelspace.data import chosen, files, memory, tables
-from labelspace.data.dataset import Dataset, leak_sentences, of_classes
+from labelspace.data.dataset import Dataset, of_classes
 from labelspace.data.found import Found, assemble
 from labelspace.data.readers import arrays, cifar, idx, image_folder, items, table, tiny_imagenet
+from labelspace.data.splits import leak_sentences
 
 OWNER = "data.load"
 # options that every kind of data takes
@@ -150,7 +151,7 @@ def load(
     found = read(**options) if place is None else read(place, **options)
     dataset = assemble(found, seed=seed, validation=held, test=test)
     dataset = dataset if classes is None else of_classes(dataset, classes)
-    for sentence in leak_sentences(dataset.source.get("leakage", {})):
+    for sentence in leak_sentences(dataset.source):
         warnings.warn(sentence, UserWarning, stacklevel=2)
     return dataset
 

@@ -55,7 +55,8 @@ def read(
         missing: what to do about cells without a value: ``"error"`` names the columns, ``"drop"`` leaves the rows
             out, ``"median"`` puts the training part's median (of a category: its most frequent one) in their place.
         names: class names in the order of the labels.
-        delimiter: what separates the cells of a CSV file.
+        delimiter: what separates the cells of a file; found by looking (comma, semicolon, tab, vertical bar) if not
+            given. Beside semicolons, commas in columns of numbers are decimal marks.
         vocabulary: the largest number of words, for text.
         max_length: how many words of each text are kept.
     """
