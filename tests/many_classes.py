@@ -12,7 +12,7 @@ import torch
 from labelspace import Decision, LabelEmbedding, LabelSpace, LearnableSmoothing, Run, compressed, methods, train
 from labelspace.cli.main import app
 from labelspace.data.dataset import Dataset, Split
-from labelspace.data.normalise import statistics
+from labelspace.data.normalize import statistics
 from labelspace.report.runs import write_runs_html
 from labelspace.serving.take_home import take_home
 

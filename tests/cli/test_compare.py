@@ -470,3 +470,11 @@ def test_help_has_examples() -> None:
 
 def test_a_plan_that_is_not_there() -> None:
     refused("`--plan` must be a TOML file", "--plan", "nowhere.toml")
+
+
+def test_names_of_scores_may_hold_commas(tmp_path: Path) -> None:
+    y = np.arange(60) % 3
+    np.savez(tmp_path / "part.npz", scores=np.eye(3)[y] + np.random.default_rng(0).normal(size=(60, 3)), y=y)
+    part = str(tmp_path / "part.npz")
+    result = run("--scores", part, part, "--cost", "ordinal", "--names", 'low,"mid, say", high,', "--json")
+    assert json.loads(result.stdout)["data"]["names"] == ["low", "mid, say", "high"]

@@ -49,6 +49,24 @@ def test_check_of_data_with_problems_exits_with_1(table):
     assert run.invoke(app, ["check", str(table), "--missing", "drop", "--ignore", "patient"]).exit_code == 0
 
 
+def test_what_is_on_both_sides_of_a_split_can_be_kept_on_one(tmp_path):
+    path = tmp_path / "repeated.csv"
+    with path.open("w", newline="") as file:
+        rows = [[i % 3, i % 2, f"p{i % 8}"] for i in range(60)]
+        csv.writer(file).writerows([["size", "label", "patient"], *rows])
+    result = run.invoke(app, ["check", str(path), "--label", "label", "--ignore", "patient"])
+    assert result.exit_code == 1
+    assert "Name what belongs together (patients, users, devices) with --group-by." in result.output
+    whole = run.invoke(app, ["check", str(path), "--label", "label", "--group-by=patient", "--validation", "first 9"])
+    assert "A share in place of an end of the data (--validation 0.15) keeps groups whole." in whole.output
+    (tmp_path / "parts").mkdir()
+    for part in ("train", "test"):
+        (tmp_path / "parts" / f"{part}.csv").write_text(path.read_text())
+    parts = run.invoke(app, ["check", str(tmp_path / "parts"), "--label", "label", "--group-by", "patient"])
+    assert "Take them out of one part, or put all" in parts.output
+    assert "Parts that come with the data stay as they are" in parts.output
+
+
 def test_check_prints_json(table):
     result = run.invoke(app, ["check", str(table), "--ignore", "patient", "--json"])
     report = json.loads(result.output)
@@ -85,7 +103,7 @@ def test_bad_input_is_one_line_and_exits_with_2(arguments, message):
     ("content", "arguments", "message"),
     [
         ("a,b,y\n1,,0\n2,3,1\n" * 9, [], "--missing median"),
-        ("a;y\n1;0\n", [], "--delimiter says what separates them"),
+        ("a y\n1 0\n", [], "--delimiter says what separates them"),
         ("a,y\n1,0\n2\n", [], "say with --delimiter what separates the cells"),
         ("a,y\n1,0\n", ["--missing", "mean"], "`--missing` must be one of"),
         ("".join(["r,y\n", *(f"text {i},{i % 2}\n" for i in range(150))]), [], "--text r, --data-option 'categorical="),

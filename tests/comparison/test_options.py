@@ -65,8 +65,8 @@ def test_noise_of_the_labels_reaches_what_is_taken_from_them(tmp_path: Path) -> 
     dataset = data.load(tmp_path / "steps.csv")
     first = next(each.config for each in runs_of(found) if each.config.seed == 5)
     labels = training_labels(Job(first, dataset, None))
-    expected = lda(dataset.normalise(dataset.train.x), labels, names=dataset.names)
-    clean = lda(dataset.normalise(dataset.train.x), dataset.train.y, names=dataset.names)
+    expected = lda(dataset.normalize(dataset.train.x), labels, names=dataset.names)
+    clean = lda(dataset.normalize(dataset.train.x), dataset.train.y, names=dataset.names)
     for name in ("semantic", "mixed"):
         used = LabelSpace.load(found.folder / "spaces" / f"{name}.safetensors")
         torch.testing.assert_close(used.matrix, expected.matrix)

@@ -157,6 +157,19 @@ def test_other_names(tmp_path: Path, good: str) -> None:
     compare_scores({"one": [paths[0], good], "two": [paths[0], good]})
 
 
+def test_prices_by_name_need_names(good: str, tmp_path: Path) -> None:
+    path = tmp_path / "prices.csv"
+    path.write_text(",a,b,c\na,0,1,2\nb,1,0,1\nc,9,1,0\n")
+    said = r"Nothing names the classes .* give names=… \(--names a,b,c\)"
+    with pytest.raises(ValueError, match=rf"prices.csv: `cost` .*{said}"):
+        compare_scores([good, good], cost=str(path))
+    refused([good, good], said, space="a<b<c")
+    compare_scores([good, good], cost=str(path), names=["a", "b", "c"])
+    with pytest.raises(ValueError, match="`cost`") as caught:
+        compare_scores([good, good], cost="bogus")
+    assert "names=" not in str(caught.value)
+
+
 def test_wrong_names_and_prices(good: str) -> None:
     refused([good, good], "`names` of compare must be 3 names, one per column of the scores. Got 4", names=list("abcd"))
     refused([good, good], "4 names, one per row of `matrix`. Got 3", cost=np.ones((4, 4)) - np.eye(4))

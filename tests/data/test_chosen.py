@@ -1,6 +1,5 @@
-"""Some classes of a dataset, and validation parts that people choose themselves."""
+"""What people say of parts of a dataset: classes, and validation parts that they choose themselves."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -9,47 +8,15 @@ import torch
 from torch.testing import assert_close
 
 from labelspace import data
-from labelspace.data.subset import of_classes
 
 X = np.arange(120, dtype=np.float64)[:, None]
+
+
 Y = np.array(["cat", "dog", "eel"] * 40)
 
 
 def numbers(part):
     return part.x.flatten().int().tolist()
-
-
-def test_only_the_samples_of_some_classes_in_all_parts_with_labels_in_the_order_given():
-    whole, some = data.load((X, Y)), data.load((X, Y), classes=["eel", "cat"])
-    assert some.names == ("eel", "cat")
-    for name, part in some.parts.items():
-        # the class of row n is n mod 3: nothing of dog, and no sample has changed its part
-        assert numbers(part) == [row for row in numbers(whole.parts[name]) if row % 3 != 1], name
-        assert part.y.tolist() == [0 if row % 3 == 2 else 1 for row in numbers(part)], name
-    assert_close(some.normalise.mean, some.train.x.mean(0))
-    assert some.source["counts"] == {name: len(part) for name, part in some.parts.items()}
-    assert some.source["all_names"] == ["cat", "dog", "eel"]
-    json.dumps(some.source)
-
-
-def test_every_way_to_name_classes():
-    wanted = data.load((X, Y), classes=["cat", "dog"])
-    for way in ("cat,dog", ' cat , "dog"', "first 2", "First 67%", ("cat", "dog")):
-        found = data.load((X, Y), classes=way)
-        assert found.names == ("cat", "dog")
-        assert found.key == wanted.key
-    assert data.load((X, Y), classes="last 2").names == ("dog", "eel")
-    assert data.load("digits", classes=[3, 5]).names == ("3", "5")
-    keys = {data.load((X, Y), classes=way).key for way in (None, "cat,dog", "dog,cat", "dog,eel")}
-    assert len(keys) == 4
-    assert data.load((X, Y), classes="cat,dog,eel").key == data.load((X, Y)).key
-    # a class may be called like a number of classes
-    assert data.load((X, np.where(Y == "cat", "first 2", Y)), classes=["first 2", "eel"]).names == ("first 2", "eel")
-
-
-def test_a_subset_of_a_subset_remembers_all_classes():
-    some = of_classes(data.load("digits"), "first 5")
-    assert of_classes(some, "4,0").source["all_names"] == [str(digit) for digit in range(10)]
 
 
 @pytest.mark.parametrize(
@@ -69,12 +36,6 @@ def test_what_is_wrong_with_classes_is_said_once(classes, message):
         data.load((X, Y), classes=3)
 
 
-def test_classes_without_test_samples():
-    x, y = np.arange(14.0)[:, None], np.array(["a"] * 6 + ["b"] * 6 + ["c", "d"])
-    with pytest.raises(ValueError, match="classes with test samples. Got none of 'c'"):
-        data.load((x, y), classes="c,d")
-
-
 @pytest.mark.parametrize(
     ("validation", "held"),
     [
@@ -91,7 +52,7 @@ def test_an_end_of_training_as_it_comes(validation, held):
     assert sorted(numbers(dataset.train) + numbers(dataset.validation)) == pool
     assert len(pool) == 102
     assert dataset.source["split"]["validation"] == f"the {validation.split()[0].lower()} {len(pool[held])} of train"
-    assert_close(dataset.normalise.mean, dataset.train.x.mean(0))
+    assert_close(dataset.normalize.mean, dataset.train.x.mean(0))
 
 
 def test_none_trains_on_everything_but_the_test_part(tmp_path: Path):
@@ -162,20 +123,6 @@ def test_folders_of_pictures_without_a_validation_part(pictures: Path):
     dataset = data.load(pictures, validation="none")
     assert [len(part) for part in dataset.parts.values()] == [17, 0, 3]
     assert dataset.validation.x.shape == (0, 3, 5, 6)
-
-
-def test_a_limit_may_be_a_share():
-    digits = data.load("digits")
-    assert len(digits.limit("50%").train) == 400
-    assert digits.limit("50%").key == digits.limit(400).key
-    assert digits.limit("100%") is digits
-    for wrong in ("0%", "101%", "half"):
-        with pytest.raises(
-            ValueError, match="`count` of Dataset.limit must be a whole number .*, or a share such as '50%'"
-        ):
-            digits.limit(wrong)
-    with pytest.raises(ValueError, match="of at least 10. Got 4"):
-        digits.limit("0.5%")
 
 
 def test_a_check_says_that_there_is_no_validation_part():

@@ -1,129 +1,137 @@
-"""What unpacking may fill: a small file never becomes a large array."""
+"""Folders of this machine, and folders with links: every picture once, and an end."""
 
-import gzip
-import struct
-import tracemalloc
+import os
+import time
+from itertools import pairwise
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from labelspace import data
-from labelspace.data import files
-from labelspace.data.readers import cifar
-from labelspace.data.streams import tables as table_stream
-
-MEGABYTE = 1 << 20
+from labelspace.data import files as folders
+from labelspace.data.images import below as _listed
 
 
-@pytest.fixture
-def small_bounds(monkeypatch):
-    """Bounds a thousandth of the real ones, so that files of a test may pass them."""
-    monkeypatch.setattr(files, "HARMLESS", 64 << 10)
-    monkeypatch.setattr(files, "MOST", 4 << 20)
+def save(folder, count, seed=0):
+    folder.mkdir(parents=True, exist_ok=True)
+    generator = np.random.default_rng([seed, *folder.name.encode()])
+    for number in range(count):
+        Image.fromarray(generator.integers(0, 256, (4, 4), dtype=np.uint8)).save(folder / f"{number}.png")
 
 
-def packed(path, content, times=1):
-    """Write a file that unpacks to ``content`` so many times over, without making all of it here."""
-    with gzip.open(path, "wb") as file:
-        for _ in range(times):
-            file.write(content)
-    return path
+def found(folder):
+    return [place.as_posix() for place in _listed(folder)]
 
 
-def peak_of(function):
-    """Return the most memory that Python held during a call that must be refused, and the message."""
-    tracemalloc.start()
-    try:
-        with pytest.raises(ValueError, match="unpack it first: gzip -d") as caught:
-            function()
-        return tracemalloc.get_traced_memory()[1], str(caught.value)
-    finally:
-        tracemalloc.stop()
+@pytest.mark.timeout(60)
+def test_links_that_meet_again_and_again(tmp_path):
+    names = [f"class{number:02d}" for number in range(40)]
+    for name in names:
+        save(tmp_path / name, 1)
+    # two links from each to the next: 2^39 paths lead to the last
+    for name, following in pairwise(names):
+        for link in ("left", "right"):
+            (tmp_path / name / link).symlink_to(tmp_path / following)
+    started = time.monotonic()
+    listed = found(tmp_path)
+    assert time.monotonic() - started < 20
+    # each class has its own picture and, once, those of all classes after it
+    assert len(listed) == len(set(listed)) == 40 * 41 // 2
+    assert sum(place.startswith("class39/") for place in listed) == 1
+    assert sum(place.startswith("class00/") for place in listed) == 40
 
 
-def test_a_small_file_that_unpacks_to_much_is_refused(tmp_path):
-    path = packed(tmp_path / "t.csv.gz", bytes(MEGABYTE), times=80)
-    assert path.stat().st_size < MEGABYTE
-    peak, message = peak_of(lambda: files.contents(path))
-    assert "at most 67,108,864 bytes" in message
-    assert f"{path.stat().st_size:,} bytes of t.csv.gz" in message
-    assert peak < 75 * MEGABYTE
+def test_circles_end(tmp_path):
+    for name in ("a", "b"):
+        save(tmp_path / "photos" / name, 6)
+    (tmp_path / "photos" / "a" / "me").symlink_to(tmp_path / "photos" / "a")
+    (tmp_path / "photos" / "a" / "all").symlink_to(tmp_path / "photos")
+    (tmp_path / "photos" / "b" / "above").symlink_to(tmp_path)
+    (tmp_path / "photos" / "b" / "root").symlink_to("/")
+    os.symlink("again", tmp_path / "photos" / "b" / "again")
+    assert found(tmp_path / "photos") == [f"{name}/{number}.png" for name in "ab" for number in range(6)]
+    assert sum(data.load(tmp_path / "photos").source["counts"].values()) == 12
 
 
-def test_what_packs_as_data_do_is_read_whole(tmp_path, small_bounds):
-    content = bytes(range(256)) * 1000
-    assert files.contents(packed(tmp_path / "a.gz", content)) == content
-    assert files.contents(packed(tmp_path / "zeros.gz", bytes(60 << 10))) == bytes(60 << 10)
-    random = __import__("random").Random(0).randbytes(5 << 20)
-    with pytest.raises(ValueError, match="at most 4,194,304 bytes"):
-        files.contents(packed(tmp_path / "random.gz", random))
-    (tmp_path / "plain").write_bytes(random)
-    assert files.contents(tmp_path / "plain") == random
+def test_a_sibling_whose_name_begins_alike_is_no_ancestor(tmp_path):
+    save(tmp_path / "data", 12)
+    save(tmp_path / "data-links" / "dog", 12, seed=1)
+    (tmp_path / "data-links" / "cat").symlink_to(tmp_path / "data")
+    assert len(found(tmp_path / "data-links")) == 24
+    assert data.load(tmp_path / "data-links").names == ("cat", "dog")
 
 
-def test_an_idx_file_holds_what_its_head_says(tmp_path):
-    folder = tmp_path / "mnist"
-    folder.mkdir()
-    head = struct.pack(">BBBB3I", 0, 0, 8, 3, 10, 2, 2)
-    path = packed(folder / "train-images-idx3-ubyte.gz", head + bytes(40 * MEGABYTE))
-    for name in ("train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"):
-        (folder / name).write_bytes(b"")
-    peak, message = peak_of(lambda: data.load(folder))
-    assert "at most 56 bytes" in message
-    assert peak < 10 * MEGABYTE
-    # a head that promises everything does not help either
-    packed(path, struct.pack(">BBBB3I", 0, 0, 8, 3, 2**31, 2**10, 2**10) + bytes(MEGABYTE), times=70)
-    assert "at most 67,108,864 bytes" in peak_of(lambda: data.load(folder))[1]
+def test_a_class_may_hold_a_link_to_another(tmp_path):
+    save(tmp_path / "cats", 3)
+    save(tmp_path / "cats-new", 2)
+    (tmp_path / "cats-new" / "older").symlink_to(tmp_path / "cats")
+    (tmp_path / "cats-new" / "same").symlink_to(tmp_path / "cats")
+    inside = [f"cats-new/older/{number}.png" for number in range(3)]
+    own = [f"{name}/{number}.png" for name, count in (("cats-new", 2), ("cats", 3)) for number in range(count)]
+    assert sorted(found(tmp_path)) == sorted([*inside, *own])
 
 
-def test_a_cut_idx_head_is_named(tmp_path):
-    from labelspace.data.readers import idx
-
-    (tmp_path / "a").write_bytes(struct.pack(">BBBBI", 0, 0, 8, 3, 10))
-    with pytest.raises(ValueError, match="8 bytes where the sizes alone take 16"):
-        idx.parse(tmp_path / "a")
+def test_a_folder_keeps_its_name_where_a_link_leads_to_it(tmp_path):
+    save(tmp_path / "cat" / "zebra", 2)
+    (tmp_path / "cat" / "apple").symlink_to(tmp_path / "cat" / "zebra")
+    assert found(tmp_path) == ["cat/zebra/0.png", "cat/zebra/1.png"]
 
 
-def test_a_cifar_batch_holds_so_many_records(tmp_path, monkeypatch):
-    monkeypatch.setattr(cifar, "MOST_RECORDS", 4)
-    packed(tmp_path / "data_batch_1.bin.gz", bytes(3073 * 5))
-    packed(tmp_path / "test_batch.bin.gz", bytes(3073))
-    assert "at most 12,292 bytes" in peak_of(lambda: data.load(tmp_path))[1]
+def test_a_validation_part_that_is_a_link_to_the_test_part(tmp_path):
+    for part, seed in (("train", 0), ("test", 1)):
+        for name in ("a", "b"):
+            save(tmp_path / part / name, 5, seed)
+    (tmp_path / "val").symlink_to(tmp_path / "test")
+    with pytest.warns(UserWarning, match="same content"):
+        counts = data.load(tmp_path).source["counts"]
+    assert counts == {"train": 10, "validation": 10, "test": 10}
 
 
-def test_a_table_is_read_as_it_unpacks(tmp_path, small_bounds):
-    path = packed(tmp_path / "t.csv.gz", b"a,label\n" + b"1,x\n" * (1 << 20))
-    peak, message = peak_of(lambda: data.load(path))
-    assert f"at most {200 * path.stat().st_size:,} bytes" in message
-    assert peak < 10 * MEGABYTE
+def test_a_link_that_leads_nowhere_is_told(pictures):
+    (pictures / "cat" / "lost.png").symlink_to(pictures / "nowhere.png")
+    with pytest.raises(ValueError, match=r"cat/lost.png \(No such file"):
+        data.load(pictures)
+    assert data.load(pictures, skip_unreadable=True).source["skipped"]["count"] == 1
 
 
-def test_rows_to_predict_have_the_same_bound_and_the_same_words(tmp_path, small_bounds):
-    path = packed(tmp_path / "t.csv.gz", b"a,label\n" + b"1,x\n" * (1 << 20))
-    trained = peak_of(lambda: data.load(path))[1]
-    peak, predicted = peak_of(lambda: sum(len(piece["a"]) for piece in table_stream.pieces(path, 1000)))
-    assert predicted == trained.replace("`name_or_path` of data.load", "`x` of Run")
-    assert peak < 10 * MEGABYTE
-    harmless = packed(tmp_path / "u.csv.gz", b"a,label\n" + b"1,x\n" * 1000)
-    assert sum(len(piece["a"]) for piece in table_stream.pieces(harmless, 300)) == 1000
+def test_a_folder_that_cannot_be_read_is_told(pictures, monkeypatch):
+    entries = os.scandir
+
+    def refused(folder):
+        if os.fspath(folder).endswith("dog"):
+            raise PermissionError(13, "Permission denied")
+        return entries(folder)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    with pytest.raises(ValueError, match=r"a folder that can be read. Got .*dog \(Permission denied\)"):
+        data.load(pictures)
 
 
-def test_a_line_without_an_end_is_refused_in_rows_to_predict(tmp_path, monkeypatch):
-    monkeypatch.setattr("labelspace.data.streams.tables.LONGEST_CELL", 1000)
-    (tmp_path / "t.csv").write_text("a,label\n" + "x" * 5000 + ",1\n")
-    with pytest.raises(ValueError, match="a line of more than 1,000 characters"):
-        list(table_stream.pieces(tmp_path / "t.csv", 10))
+def test_class_folders_that_are_not_unicode(pictures):
+    os.rename(pictures / "dog", os.fsencode(pictures) + b"/do\xe9")
+    with pytest.raises(ValueError, match=r"Unicode text. Got 'do\\udce9'. Rename the class, or the folder"):
+        data.load(pictures)
 
 
-def test_a_line_without_an_end_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("labelspace.data.table_files.LONGEST_CELL", 1000)
-    (tmp_path / "t.csv").write_text("a,label\n" + "x" * 5000 + ",1\n")
-    with pytest.raises(ValueError, match="a line of more than 1,000 characters"):
-        data.load(tmp_path / "t.csv")
+def test_pictures_and_folders_that_are_not_unicode(pictures, tmp_path):
+    (pictures / "cat" / "bad.png").write_bytes(b"none")
+    os.rename(pictures / "cat" / "bad.png", os.fsencode(pictures) + b"/cat/\xff.png")
+    new = os.fsdecode(os.fsencode(tmp_path) + b"/photos\xe9")
+    os.rename(pictures, new)
+    source = data.load(new, skip_unreadable=True).source
+    assert source["path"] == "photos\\udce9"
+    assert source["skipped"]["files"] == ["cat/\\udcff.png"]
+    assert repr(source).encode()
 
 
-def test_a_packed_file_that_is_not_there_or_not_packed(tmp_path):
-    with pytest.raises(ValueError, match=r"a readable a\.gz\. Got .*No such file"):
-        files.contents(tmp_path / "a.gz")
-    (tmp_path / "a.gz").write_bytes(gzip.compress(b"abc" * 100)[:-9])
-    with pytest.raises(ValueError, match="Put a sound copy in its place"):
-        files.contents(tmp_path / "a.gz")
+def test_folders_of_this_machine(tmp_path, monkeypatch):
+    assert folders.cache_folder() == tmp_path / "cache"
+    assert folders.data_folder() == tmp_path / "cache" / "data"
+    monkeypatch.delenv("LABELSPACE_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "x"))
+    if os.name == "posix":
+        monkeypatch.setattr("sys.platform", "linux")
+        assert folders.cache_folder() == tmp_path / "x" / "labelspace"
+        monkeypatch.setattr("sys.platform", "darwin")
+        assert folders.cache_folder().parts[-2:] == ("Caches", "labelspace")

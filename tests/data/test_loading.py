@@ -1,5 +1,6 @@
+"""Datasets by name, path and options."""
+
 import json
-import os
 
 import numpy as np
 import pytest
@@ -7,9 +8,10 @@ import torch
 from torch.testing import assert_close
 
 from labelspace import data
-from labelspace.data import folders
 
 X = np.random.default_rng(0).normal(size=(60, 3))
+
+
 Y = np.repeat([0, 1, 2], [40, 19, 1])
 
 
@@ -78,30 +80,4 @@ def test_a_class_of_one_sample_stays_in_training():
 
 def test_statistics_are_of_the_training_part():
     dataset = data.load((X, Y))
-    assert_close(dataset.normalise.mean, dataset.train.x.mean(0))
-
-
-def test_limit_caps_training_only():
-    dataset = data.load("digits")
-    small = dataset.limit(50, seed=1)
-    assert len(small.train) == 50
-    assert set(small.train.y.tolist()) == set(range(10))
-    assert small.test is dataset.test
-    assert small.key not in (dataset.key, dataset.limit(50, seed=2).key)
-    assert small.key == dataset.limit(50, seed=1).key
-    assert small.source["counts"]["train"] == 50
-    assert dataset.limit(10**6) is dataset
-    with pytest.raises(ValueError, match="`count` of Dataset.limit must be a whole number of at least 10"):
-        dataset.limit(5)
-
-
-def test_folders_of_this_machine(tmp_path, monkeypatch):
-    assert folders.cache_folder() == tmp_path / "cache"
-    assert folders.data_folder() == tmp_path / "cache" / "data"
-    monkeypatch.delenv("LABELSPACE_CACHE")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "x"))
-    if os.name == "posix":
-        monkeypatch.setattr("sys.platform", "linux")
-        assert folders.cache_folder() == tmp_path / "x" / "labelspace"
-        monkeypatch.setattr("sys.platform", "darwin")
-        assert folders.cache_folder().parts[-2:] == ("Caches", "labelspace")
+    assert_close(dataset.normalize.mean, dataset.train.x.mean(0))

@@ -27,7 +27,7 @@ def test_the_vocabulary_is_of_the_training_part(tmp_path):
     assert not held & set(dataset.vocabulary)
     assert dataset.test.x.tolist() == [[1, 1, 0, 0], [3, 0, 0, 0]]
     assert dataset.test.text == ("secret word", "good")
-    assert dataset.normalise(dataset.test.x) is dataset.test.x
+    assert dataset.normalize(dataset.test.x) is dataset.test.x
     assert dataset.limit(4).train.text is not None
     assert len(data.load(tmp_path, vocabulary=3).vocabulary or ()) == 3
 

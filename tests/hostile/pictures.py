@@ -18,8 +18,8 @@ from PIL import Image
 from hostile.mutations import Chance, mutated_bytes
 from hostile.outcomes import Case, chance
 from labelspace import data
+from labelspace.data import streams
 from labelspace.data.dataset import Dataset
-from labelspace.data.streams import pictures as picture_stream
 
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "PPM")
 NAMES = ("a.png", "b.PNG", ".hidden.png", "ü.png", "new\nline.png", b"\xff.png", "a.txt", "c.jpeg", "x" * 200 + ".png")
@@ -83,7 +83,7 @@ def _stream(draw: Chance, folder: Path) -> Case:
         (folder / "0.png").symlink_to("/dev/zero")
 
     def run() -> list[Any]:
-        return list(picture_stream.pieces(picture_stream.listed(folder), (3, 4, 4), bool(draw.integers(2)), 3))
+        return list(streams.picture_pieces(streams.pictures_in(folder), (3, 4, 4), bool(draw.integers(2)), 3))
 
     def is_right(pieces: list[Any]) -> bool:
         return sum(len(piece.rows) + len(piece.problems) for piece in pieces) == count

@@ -17,10 +17,9 @@ import torch
 from hostile.mutations import Chance, mutated_bytes, odd
 from hostile.outcomes import Case, Payload, chance
 from labelspace import data
+from labelspace.data import streams, tables
 from labelspace.data.columns import Encoding
 from labelspace.data.dataset import Dataset
-from labelspace.data.streams import rows as unlabelled
-from labelspace.data.streams import tables as table_stream
 
 KINDS = ("cells", "bytes", "packed", "parquet cells", "parquet", "npz", "arrays", "predict", "predict bytes")
 CELLS: tuple[Any, ...] = (
@@ -183,10 +182,10 @@ def _predict(draw: Chance, kind: str, folder: Path) -> Case:
 
     def run() -> int:
         found = 0
-        for table in table_stream.pieces(path, 7, ["a", "b"]):
-            unlabelled.check_columns(["a", "b"], table)
-            problems = unlabelled.row_problems(ENCODING, table, "median", found)
-            good = unlabelled.without(table, problems)
+        for table in tables.pieces(path, 7, streams.ASKED, ["a", "b"], ["a"]):
+            streams.check_columns(["a", "b"], table)
+            problems = streams.row_problems(ENCODING, table, "median", found)
+            good = streams.without(table, problems)
             x = ENCODING.apply(good)
             if not np.isfinite(x).all() or len(x) + len(problems) != len(table["a"]):
                 raise AssertionError("rows were lost, or are not finite")

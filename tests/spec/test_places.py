@@ -2,7 +2,7 @@
 
 import pytest
 
-from labelspace._text_file import Row
+from labelspace._tables import Row
 from labelspace.spec.places import Place, pair_places, table_places, tree_of
 
 PATHS = [("pets", "cat"), ("pets", "dog"), ("road", "bus")]

@@ -215,7 +215,7 @@ def replaced(row: int, column: int, value: object) -> str:
         ("true,predicted,cost\n*,*,0\n", "a price above 0 for some mistake"),
         ("true,predicted,cost\n", "a price for every mistake"),
         ('"', "line 1"),
-        ('"' + "a" * 200_000, "field larger than field limit"),
+        ('"' + "a" * 200_000, "line 1: unexpected end of data"),
     ],
 )
 def test_bad_files_get_one_clear_message(text: str, message: str, tmp_path: Path) -> None:

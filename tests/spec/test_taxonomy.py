@@ -220,6 +220,6 @@ def test_files_that_are_not_there_or_too_large(tmp_path: Path, monkeypatch: pyte
         named(str(tmp_path / "nowhere.txt"), NAMES)
     with pytest.raises(ValueError, match="which is a folder"):
         named(str(tmp_path), NAMES)
-    monkeypatch.setattr("labelspace._text_file.LARGEST", 10)
+    monkeypatch.setattr("labelspace._tables.LARGEST", 10)
     with pytest.raises(ValueError, match="text file of at most"):
         named(str(write(tmp_path, "t.txt", LINES)), NAMES)

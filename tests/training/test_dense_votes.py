@@ -40,7 +40,7 @@ def test_it_trains(model: str, tmp_path: Path) -> None:
 def test_the_votes_are_those_of_the_last_map() -> None:
     job = prepare(make_config(**SHORT, model="bottleneck-3-0", precision="float64"), as_dataset(pictures()))
     learner = Loop(job).learner.eval()
-    x = job.dataset.normalise(job.dataset.train.x[:6]).double()
+    x = job.dataset.normalize(job.dataset.train.x[:6]).double()
     *front, _, _ = learner.model.body  # without pooling and flattening
     maps = torch.nn.Sequential(*front)(x).detach().numpy()
     head = learner.model.head

@@ -103,7 +103,7 @@ def test_what_is_no_picture(tmp_path: Path) -> None:
 def test_large_pictures_come_in_smaller_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = photos(tmp_path / "photos")
     run = trained(folder)
-    monkeypatch.setattr("labelspace.data.streams.pictures.PIECE_BYTES", 5 * 12 * 9 * 3)
+    monkeypatch.setattr("labelspace.data.streams.PIECE_BYTES", 5 * 12 * 9 * 3)
     torch.testing.assert_close(run.scores_of(folder / "test"), run.scores["test_scores"])
 
 

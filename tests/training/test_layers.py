@@ -7,7 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from labelspace import data, train
-from labelspace.data.normalise import Normalise
+from labelspace.data.normalize import Normalize
 from labelspace.training.run import Run
 
 
@@ -18,7 +18,7 @@ def test_layers_of_a_run_that_was_read_back(tmp_path: Path) -> None:
     x = digits.test.x[:20]
     model = run.learner().model
     with torch.no_grad():
-        prepared = Normalise.stored(run.preprocessing)(x)
+        prepared = Normalize.stored(run.preprocessing)(x)
         output, features = model(prepared)
         hidden = model.body[:3](prepared)
     assert_close(run.features(x), features)

@@ -152,9 +152,9 @@ def test_rows_that_will_not_do(table: tuple[Path, Run], rows: Any, words: str) -
     ("content", "words"),
     [
         (b"size,colour,weight\n1,red\n", "2 cells where the header has 3"),
-        (b"size,colour,weight\n", "no rows"),
-        (b"", "first line that does not name the columns"),
-        (b"size,size\n1,2\n", "first line that does not name the columns"),
+        (b"size,colour,weight\n", "a table with rows"),
+        (b"", "columns have different names"),
+        (b"size,size\n1,2\n", "columns have different names"),
         (b"size,colour,weight\n1,\xff,3\n", "not UTF-8"),
         (b'size,colour,weight\n1,"red,3\n', "line"),
     ],
@@ -298,8 +298,8 @@ def test_parts_that_were_replaced_are_not_described_by_the_table(table: tuple[Pa
     changed = replace(
         dataset,
         **wide,
-        normalise=replace(
-            dataset.normalise, mean=dataset.normalise.mean.repeat(2), std=dataset.normalise.std.repeat(2)
+        normalize=replace(
+            dataset.normalize, mean=dataset.normalize.mean.repeat(2), std=dataset.normalize.std.repeat(2)
         ),
     )
     run = train(changed, model="linear", epochs=1)
@@ -311,7 +311,7 @@ def test_parquet_without_its_package_names_the_extra(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     (tmp_path / "t.parquet").write_bytes(b"PAR1")
-    with pytest.raises(ImportError, match=r"labelspace\[parquet\]"):
+    with pytest.raises(ValueError, match=r"labelspace\[parquet\]"):
         table[1].predict(tmp_path / "t.parquet")
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from labelspace._cells import names_in
 from labelspace._checks import InputError
 from labelspace.cli import options as shared
 from labelspace.cli import training_options as training
@@ -260,7 +261,7 @@ def _scored(given: list[str], cost: str | None, space: str | None, names: str | 
             raise InputError("", "--scores", "given with a different name for every model", "one twice")
     elif any(equals for _, equals, _ in named):
         raise InputError("", "--scores", "VALIDATION TEST, or NAME=FILE for every model", "both forms")
-    classes = None if names is None else [name.strip() for name in names.split(",")]
+    classes = None if names is None else names_in("compare", "names", names)
     extra = {name: value for name, value in others.items() if value is not None}
     return compare_scores(pairs, cost=cost, space=space, names=classes, command=_command(), **extra)
 

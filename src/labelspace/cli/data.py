@@ -13,7 +13,7 @@ from labelspace._checks import InputError
 from labelspace.cli import options
 from labelspace.cli.flags import Flags, speaks_of_flags
 from labelspace.cli.screen import bad_input_exits, console, print_json
-from labelspace.data import folders
+from labelspace.data import files
 from labelspace.data.dataset import PARTS
 from labelspace.data.loading import KNOWN
 
@@ -29,7 +29,7 @@ def list_datasets(data_dir: options.DataDir = None, as_json: AsJson = False) -> 
 
     Example: labelspace data list --data-dir ~/datasets
     """
-    root = folders.data_folder(data_dir)
+    root = files.data_folder(data_dir)
     rows = [{"name": name, "about": known.about, "found": _found(root, known.folders)} for name, known in KNOWN.items()]
     if as_json:
         print_json({"data_dir": str(root), "datasets": rows})

@@ -59,7 +59,7 @@ def space_of(spec: str, known: Known) -> LabelSpace:
     """Return the label space that a text stands for."""
     x, y = None, None
     if spec == "lda" and known.dataset is not None:
-        x, y = known.dataset.normalise(known.dataset.train.x), known.dataset.train.y
+        x, y = known.dataset.normalize(known.dataset.train.x), known.dataset.train.y
     with noted():
         return named(spec, known.names, x, y)
 

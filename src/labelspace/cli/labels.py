@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from labelspace import _checks
+from labelspace.cli import options as shared
 from labelspace.cli.flags import speaks_of_flags
 from labelspace.cli.label_input import (
     OWNER,
@@ -195,18 +196,39 @@ def template(
     space: Annotated[bool, typer.Option("--space", help="A taxonomy: lines GROUP > class.")] = False,
     long: Annotated[bool, typer.Option("--long", help="Prices one by one: lines true,predicted,cost.")] = False,
     label: Label = None,
+    text: shared.Text = None,
+    group_by: shared.GroupBy = None,
+    missing: shared.Missing = None,
+    ignore: shared.Ignore = None,
+    resize: shared.Resize = None,
+    delimiter: shared.Delimiter = None,
+    classes: shared.Classes = None,
     data_option: DataOption = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Print a file to fill in: the price of every mistake, or a taxonomy.
+    """Print a file to fill in: the price of every mistake, or a taxonomy; data are read as by train and data check.
 
     Example: labelspace labels template digits --cost > prices.csv
+
+    Example: labelspace labels template patients.csv --label grade --group-by patient --ignore id --cost > prices.csv
 
     Example: labelspace labels template fashion-mnist --space > taxonomy.txt
     """
     if cost == space:
         raise _checks.fail(OWNER, "template", "--cost or --space", "both" if cost else "neither")
-    names = load(data, reader_options(label=label, data_option=data_option, data_dir=data_dir)).names
+    options = reader_options(
+        label=label,
+        text=text,
+        group_by=group_by,
+        missing=missing,
+        ignore=ignore,
+        resize=resize,
+        delimiter=delimiter,
+        classes=classes,
+        data_option=data_option,
+        data_dir=data_dir,
+    )
+    names = load(data, options).names
     print_file(cost_template(names, long) if cost else space_template(names))
 
 

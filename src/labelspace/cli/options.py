@@ -25,7 +25,8 @@ Resize = Annotated[
     str | None, typer.Option("--resize", help="Size of pictures: 64, or 48x64 for height x width.", metavar="SIZE")
 ]
 Delimiter = Annotated[
-    str | None, typer.Option("--delimiter", help="What separates the cells of a CSV file: ';', '|', tab, …")
+    str | None,
+    typer.Option("--delimiter", help="What separates the cells of a table, if not found by looking: space, ^, …"),
 ]
 Classes = Annotated[
     str | None,
@@ -103,16 +104,16 @@ def parsed_options(texts: list[str], flag: str = "--option", example: str = "rep
         >>> parsed_options(["repel=10", "grad=detached", "both=true"])
         {'repel': 10, 'grad': 'detached', 'both': True}
     """
-    found: dict[str, Any] = {}
+    parsed: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise InputError("", flag, "NAME=VALUE", repr(text), f"For example {flag} {example}.")
         try:
-            found[name] = json.loads(value)
+            parsed[name] = json.loads(value)
         except ValueError:
-            found[name] = value
-    return found
+            parsed[name] = value
+    return parsed
 
 
 def _size(text: str) -> int | list[int]:

@@ -7,12 +7,12 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from labelspace import _checks
 from labelspace._cells import guarded
 from labelspace.cli.screen import print_file
-from labelspace.data.table_files import Columns
+from labelspace.data.tables import Columns
 
 ENDINGS = (".csv", ".parquet")
 
@@ -65,7 +65,7 @@ class _Printed:
         print_file(text)
 
 
-def _csv_writer(file: Any, spreadsheet: bool) -> Write:
+def _csv_writer(file: "TextIO | _Printed", spreadsheet: bool) -> Write:
     writer = csv.writer(file, lineterminator="\n")
     begun = False
 
@@ -80,7 +80,7 @@ def _csv_writer(file: Any, spreadsheet: bool) -> Write:
     return write
 
 
-def _cell(value: Any, spreadsheet: bool) -> Any:
+def _cell(value: object, spreadsheet: bool) -> object:
     if isinstance(value, bool):
         return str(value).lower()
     return guarded(value) if spreadsheet and isinstance(value, str) else value

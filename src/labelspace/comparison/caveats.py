@@ -7,8 +7,8 @@ from torch import Tensor
 
 from labelspace import metrics
 from labelspace.comparison.rows import Row, change_of
-from labelspace.data import leakage
 from labelspace.data.dataset import Dataset
+from labelspace.data.splits import leak_sentences
 from labelspace.report.words import decimals_for, fixed, interval, percent
 
 
@@ -41,7 +41,7 @@ def _data(dataset: Dataset) -> list[str]:
     if absent:
         shown = ", ".join(absent[:5]) + (f" and {len(absent) - 5} more" if len(absent) > 5 else "")
         found.append(f"No test sample is of class {shown}: nothing is known about mistakes there.")
-    found += leakage.sentences(dataset.source.get("leakage", {}))
+    found += leak_sentences(dataset.source)
     return found
 
 

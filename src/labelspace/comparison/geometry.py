@@ -49,7 +49,7 @@ def _some(dataset: Dataset) -> Tensor:
 @torch.no_grad()
 def _features(run: Run, dataset: Dataset, chosen: Tensor) -> Tensor:
     learner = run.learner()
-    x = dataset.normalise(dataset.test.x[chosen])
+    x = dataset.normalize(dataset.test.x[chosen])
     dtype = next(learner.parameters()).dtype
     parts = [learner.model(part.to(dtype) if part.is_floating_point() else part)[1] for part in torch.split(x, 250)]
     return torch.cat(parts).flatten(1)

@@ -92,7 +92,7 @@ def discriminants(dataset: Dataset, labels: Tensor) -> LabelSpace | None:
     """Return the label space that the training data themselves suggest; None for token ids, which have no geometry."""
     if dataset.kind == "text":
         return None
-    return lda(dataset.normalise(dataset.train.x).flatten(1), labels, names=dataset.names)
+    return lda(dataset.normalize(dataset.train.x).flatten(1), labels, names=dataset.names)
 
 
 def _prices(cost: Any, dataset: Dataset, space: LabelSpace | None) -> LabelSpace:
@@ -112,7 +112,7 @@ def _space(space: Any, dataset: Dataset, labels: Tensor) -> LabelSpace | None:
         _checks.known_names("compare", "classes of the data", list(dataset.names), space.names)
         return space.subset(list(dataset.names))
     if space is not None:
-        x, y = (dataset.normalise(dataset.train.x).flatten(1), labels) if str(space) == "lda" else (None, None)
+        x, y = (dataset.normalize(dataset.train.x).flatten(1), labels) if str(space) == "lda" else (None, None)
         return named(space, dataset.names, x, y, among=dataset.source.get("all_names"))
     if numeric_order(dataset.names) is not None:
         return named("ordinal", dataset.names)

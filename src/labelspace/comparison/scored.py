@@ -1,7 +1,8 @@
 """Comparing scores of models that were trained anywhere: what decisions alone would save, in seconds."""
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from torch import Tensor
 
 import labelspace
 from labelspace import _checks, _inputs
+from labelspace._tables import is_there
 from labelspace.comparison.caveats import caveats
 from labelspace.comparison.knowledge import known
 from labelspace.comparison.outcome import Outcome, Scores
@@ -94,10 +96,10 @@ def compare_scores(
     classes = _classes(names, found)
     _checks.number("compare", "margin", margin, low=0, high=1, open_low=True)
     _checks.number("compare", "level", level, low=0, high=1, open_low=True, open_high=True)
-    given_space = None if space is None else named(space, classes)
-    knowledge = known(
-        given_space, (implied(given_space) if cost is None else None) or prices(cost, classes, given_space)
-    )
+    with _said_without_names([] if names or any(each.names for each in found) else [cost, space]):
+        given_space = None if space is None else named(space, classes)
+        priced = (implied(given_space) if cost is None else None) or prices(cost, classes, given_space)
+    knowledge = known(given_space, priced)
     judge = knowledge.judge(classes, models[0].scores[0].test_y)
     _same_samples(models, len(classes))
     outcomes = [Outcome(model.scores, judge) for model in models]
@@ -269,6 +271,21 @@ def _classes(names: Sequence[str] | None, found: Sequence[Given]) -> tuple[str, 
     if len(classes) != count:
         raise _checks.fail("compare", "names", f"{count} names, one per column of the scores", str(len(classes)))
     return classes
+
+
+@contextmanager
+def _said_without_names(given: Sequence[object]) -> Iterator[None]:
+    """Say of prices and spaces, given as files or texts with names in them, that nothing names the classes."""
+    texts = [str(each) for each in given if isinstance(each, str | Path)]
+    try:
+        yield
+    except _checks.InputError as error:
+        if not any(is_there(Path(text)) or set(text) & set("<|:") for text in texts):
+            raise
+        hint = "Nothing names the classes of these scores, which are 0, 1, … therefore: give names=… (--names a,b,c)"
+        remedy = (f"{hint}, or an array names in the files. ", *error.parts)
+        fuller = _checks.fail(error.owner, error.argument, error.expected, error.got, remedy)
+        raise fuller.about(file=error.file) from error
 
 
 def _same_samples(models: Sequence[Model], classes: int) -> None:

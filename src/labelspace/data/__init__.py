@@ -4,6 +4,6 @@ from labelspace import _application  # noqa: F401 (raises where the extra is mis
 from labelspace.data.dataset import Dataset, Split
 from labelspace.data.inspection import DataReport, check
 from labelspace.data.loading import load, names
-from labelspace.data.normalise import Normalise
+from labelspace.data.normalize import Normalize
 
-__all__ = ["DataReport", "Dataset", "Normalise", "Split", "check", "load", "names"]
+__all__ = ["DataReport", "Dataset", "Normalize", "Split", "check", "load", "names"]

@@ -12,17 +12,17 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelspace.data import digests, folders, npy
-from labelspace.data.digests import Digests
+from labelspace.data import digests, files, npy
+from labelspace.data.digests import Array, Digests
 
 VERSION = 1
 PROBES = 256
@@ -34,14 +34,14 @@ DTYPES = ("uint8", "int32", "float32")
 DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 
 # each block: the decoded rows, and for every input of the block whether it became a row
-Blocks = Iterator[tuple[NDArray[Any], NDArray[np.bool_]]]
+Blocks = Iterator[tuple[Array, NDArray[np.bool_]]]
 
 
 @dataclass(frozen=True)
 class Entry:
     """Decoded rows, memory-mapped where the cache could be written, and what happened on the way."""
 
-    rows: NDArray[Any]
+    rows: Array
     digests: Digests
     kept: NDArray[np.bool_]
     notice: str = ""
@@ -55,7 +55,7 @@ def fetch(key: str, decode: Callable[[], Blocks], shelf: str = "images") -> Entr
         decode: makes the blocks of rows; called only when the cache cannot serve.
         shelf: the folder in the cache folder.
     """
-    place = folders.cache_folder() / shelf / key
+    place = files.cache_folder() / shelf / key
     damage = ""
     if place.exists():
         try:
@@ -144,16 +144,16 @@ def _open(place: Path) -> Entry:
     if not (place / "rows.bin").is_file() or (place / "rows.bin").stat().st_size != header["size"]:
         raise ValueError("its size does not match its header")
     # copy-on-write: torch wants a writable array, the file stays as it is
-    rows: NDArray[Any] = np.memmap(place / "rows.bin", header["dtype"], "c", shape=shape)
+    rows: Array = np.memmap(place / "rows.bin", header["dtype"], "c", shape=shape)
     # all rows where that takes less than a second, some where a file may be larger than memory
     count = len(rows) if header["size"] <= WHOLE else min(PROBES, len(rows))
     probes = np.linspace(0, len(rows) - 1, count).astype(np.int64)
     if not np.array_equal(digests.of_rows(rows[probes]), found[probes]):
         raise ValueError("its rows do not match their fingerprints")
-    return Entry(rows, found, kept)
+    return Entry(rows, cast(Digests, found), cast(NDArray[np.bool_], kept))
 
 
-def _shape(header: dict[str, Any], count: int) -> tuple[int, ...]:
+def _shape(header: Mapping[str, Any], count: int) -> tuple[int, ...]:
     """Return the shape in a header, whose type must be one that is written here, and whose size must be right."""
     if header["dtype"] not in DTYPES:
         raise ValueError(f"its type is {header['dtype']!r}, which is never written")

@@ -5,7 +5,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
 
 from labelspace import _checks
 from labelspace._cells import names_in
@@ -51,7 +50,7 @@ class End:
         return range(min(count, total)) if self.first else range(max(total - count, 0), total)
 
 
-def validation(value: Any) -> float | End | str | None:
+def validation(value: object) -> float | End | str | None:
     """Return how the validation part is chosen: a share, an end, ``"none"``, or None where nobody said.
 
     Example:
@@ -75,7 +74,7 @@ def validation(value: Any) -> float | End | str | None:
     return share
 
 
-def plain(options: Mapping[str, Any], names: Sequence[str] | None = None) -> dict[str, Any]:
+def plain(options: Mapping[str, object], names: Sequence[str] | None = None) -> dict[str, object]:
     """Return options of data as they are written down, in one way, so that equal runs have equal keys.
 
     Args:
@@ -97,7 +96,7 @@ def plain(options: Mapping[str, Any], names: Sequence[str] | None = None) -> dic
     return found
 
 
-def classes(value: str | Sequence[Any], names: Sequence[str]) -> tuple[str, ...]:
+def classes(value: str | Sequence[object], names: Sequence[str]) -> tuple[str, ...]:
     """Return the classes that are meant, in the order given.
 
     Args:
@@ -119,7 +118,7 @@ def classes(value: str | Sequence[Any], names: Sequence[str]) -> tuple[str, ...]
     return tuple(wanted)
 
 
-def cap(value: Any) -> int | str | None:
+def cap(value: object) -> int | str | None:
     """Return a cap on samples as it is written down: a number, or a share such as ``50%``.
 
     Example:
@@ -154,7 +153,7 @@ def count(value: int | str, total: int) -> int | str | None:
     return round(float(found[:-1]) / 100 * total) if isinstance(found, str) else found
 
 
-def _listed(value: str | Sequence[Any], names: Sequence[str]) -> list[str]:
+def _listed(value: str | Sequence[object], names: Sequence[str]) -> list[str]:
     if isinstance(value, str):
         end = None if value in names else End.read(value)
         if end is not None:

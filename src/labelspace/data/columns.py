@@ -3,14 +3,16 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelspace import _checks
-from labelspace.data.readers.arrays import check_finite
-from labelspace.data.table_files import Columns, check_columns, is_missing
+from labelspace._tables import pointed
+from labelspace.data.digests import Array
+from labelspace.data.missing import is_missing
+from labelspace.data.tables import Columns, check_columns
 
 OWNER = "data.load"
 # a column of texts with more different values than this is no category unless someone says so
@@ -37,18 +39,18 @@ class Column:
         """The names of its features."""
         return [self.name] if self.categories is None else [f"{self.name}={category}" for category in self.categories]
 
-    def encode(self, values: Sequence[Any]) -> NDArray[Any]:
+    def encode(self, values: Sequence[object]) -> Array:
         """Return ``(N, features)``; a category that the training part does not have is all zeros."""
         if self.categories is None:
-            numbers = [float(self.fill if is_missing(value) else value) for value in values]
+            numbers = [number(self.fill if is_missing(value) else value) for value in values]
             return np.asarray(numbers, dtype=np.float64)[:, None]
         known = np.asarray(self.categories, dtype=object)
         places = set(self.categories)
         texts = [self.fill if is_missing(value) else _spelled(value, places) for value in values]
-        found: NDArray[Any] = np.asarray(texts, dtype=object)[:, None] == known
+        found: Array = np.asarray(texts, dtype=object)[:, None] == known
         return found.astype(np.float32)
 
-    def unseen(self, values: Sequence[Any]) -> Counter[str]:
+    def unseen(self, values: Sequence[object]) -> Counter[str]:
         """Return the categories that the training part does not have, and how often they occur."""
         if self.categories is None:
             return Counter()
@@ -91,7 +93,7 @@ class Encoding:
         blocks = [column.encode(table[column.name]) for column in self.columns]
         return np.concatenate(blocks, axis=1, dtype=np.float32, casting="same_kind")
 
-    def plain(self) -> list[dict[str, Any]]:
+    def plain(self) -> list[dict[str, object]]:
         """Return it as plain JSON data, for a run's record."""
         return [
             {"name": column.name, "fill": column.fill}
@@ -128,9 +130,24 @@ def kinds(columns: Columns, numeric: Sequence[str], categorical: Sequence[str]) 
     return found
 
 
+def decimal(columns: Columns, names: Sequence[str]) -> list[str]:
+    """Return the columns in which every value is a number once its decimal comma is a point, and some has one.
+
+    Example:
+        >>> decimal({"size": ["1,5", "2", ""], "code": ["1,5", "x", "y"]}, ["size", "code"])
+        ['size']
+    """
+    return [name for name in names if _has_decimal_commas(columns[name])]
+
+
+def _has_decimal_commas(values: Sequence[object]) -> bool:
+    texts = [value for value in values if isinstance(value, str) and not is_missing(value)]
+    return any("," in text for text in texts) and all(is_number(pointed(text)) for text in texts)
+
+
 def encode(
     columns: Columns, kind: Mapping[str, str], order: Sequence[Rows]
-) -> tuple[list[NDArray[Any]], dict[str, Any]]:
+) -> tuple[list[NDArray[np.float32]], dict[str, object]]:
     """Return float32 features of three parts, the first of which decides the encoding, and what was done."""
     encoding = Encoding.fit(columns, kind, order[0])
     parts = [{name: [values[row] for row in rows] for name, values in columns.items()} for rows in order]
@@ -146,36 +163,52 @@ def check_numbers(columns: Columns, kind: Mapping[str, str]) -> None:
     """Refuse infinite values, naming column and row; also those that only fit into more than 32 bits."""
     for name, values in columns.items():
         if kind[name] == "numeric":
-            numbers = [0.0 if is_missing(value) else float(value) for value in values]
+            numbers = [0.0 if is_missing(value) else number(value) for value in values]
             with np.errstate(over="ignore"):
                 check_finite(np.asarray(numbers).astype(np.float32)[:, None], [repr(name)])
 
 
-def is_number(value: Any) -> bool:
+def check_finite(x: Array, columns: Sequence[str] | None = None) -> None:
+    """Refuse NaN and infinity, naming where they are."""
+    bad = np.argwhere(~np.isfinite(x))
+    if len(bad):
+        row, place = bad[0][0], bad[0][1:]
+        where = columns[place[0]] if columns is not None else ", ".join(str(index) for index in place)
+        rows = len(np.unique(bad[:, 0]))
+        got = f"{len(bad)} NaN or infinite values in {rows} rows (first: row {row}, column {where})"
+        raise _checks.fail(OWNER, "x", "finite", got, "Repair or take out these rows or columns.")
+
+
+def number(value: object) -> float:
+    """Return the number in a cell that ``is_number`` holds for."""
+    return float(cast(str, value))
+
+
+def is_number(value: object) -> bool:
     """Return whether a cell holds a number."""
     if isinstance(value, bool):
         return False
     try:
-        float(value)
+        number(value)
     except (TypeError, ValueError, OverflowError):
         return False
     # Python reads 1_000 as a number, which in a table is more likely a code
     return "_" not in str(value)
 
 
-def _number(name: str, values: Sequence[Any]) -> Column:
-    filled = [float(value) for value in values if not is_missing(value)]
+def _number(name: str, values: Sequence[object]) -> Column:
+    filled = [number(value) for value in values if not is_missing(value)]
     return Column(name, float(np.median(filled)) if filled else 0.0)
 
 
-def _category(name: str, values: Sequence[Any]) -> Column:
+def _category(name: str, values: Sequence[object]) -> Column:
     counts = Counter(str(value).strip() for value in values if not is_missing(value))
     fill = min(counts, key=lambda text: (-counts[text], text)) if counts else "missing"
     gaps = any(is_missing(value) for value in values)
     return Column(name, fill, tuple(sorted({*counts, fill} if gaps else counts)))
 
 
-def _spelled(value: Any, known: set[str]) -> str:
+def _spelled(value: object, known: set[str]) -> str:
     """Return a category as text: 3 and 3.0 are the same one, as a table with gaps turns one into the other."""
     text = str(value).strip()
     if text in known or isinstance(value, bool):
@@ -187,13 +220,13 @@ def _spelled(value: Any, known: set[str]) -> str:
     return other if other in known else text
 
 
-def _check_numeric(name: str, values: Sequence[Any]) -> None:
+def _check_numeric(name: str, values: Sequence[object]) -> None:
     bad = next((value for value in values if not is_number(value)), None)
     if bad is not None:
         raise _checks.fail(OWNER, "numeric", f"columns of numbers ({name!r})", repr(bad))
 
 
-def _check_categories(name: str, values: Sequence[Any]) -> None:
+def _check_categories(name: str, values: Sequence[object]) -> None:
     different = len({str(value) for value in values})
     if different > MOST_CATEGORIES:
         expected = f"columns of numbers or of at most {MOST_CATEGORIES} categories"

@@ -1,16 +1,17 @@
-"""Dataset: three parts of labelled samples, their class names, and where they came from."""
+"""Dataset: three parts of labelled samples, their class names and origin; some of its classes; what parts share."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from labelspace import _checks
 from labelspace.data import chosen, splits
 from labelspace.data.digests import Digests, of_values
-from labelspace.data.normalise import Normalise, statistics
+from labelspace.data.normalize import Normalize, statistics
 
 Kind = Literal["images", "table", "text", "features"]
 PARTS = ("train", "validation", "test")
@@ -57,7 +58,7 @@ class Dataset:
         names: class names in the order of class indices.
         kind: ``"images"``, ``"table"``, ``"text"`` or ``"features"``.
         source: where the data came from, as plain JSON data.
-        normalise: turns a batch of ``x`` into what a model reads.
+        normalize: turns a batch of ``x`` into what a model reads.
         key: a digest of content and split, for the keys of runs.
         vocabulary: the token of every id, for text.
 
@@ -66,7 +67,7 @@ class Dataset:
         >>> digits = data.load("digits")
         >>> digits
         Dataset(images 1×8×8, 10 classes: 800 train, 300 validation, 697 test)
-        >>> digits.normalise(digits.train.x[:2]).dtype
+        >>> digits.normalize(digits.train.x[:2]).dtype
         torch.float32
     """
 
@@ -76,7 +77,7 @@ class Dataset:
     names: tuple[str, ...]
     kind: Kind
     source: Mapping[str, Any]
-    normalise: Normalise
+    normalize: Normalize
     key: str
     vocabulary: tuple[str, ...] | None = None
 
@@ -99,7 +100,7 @@ class Dataset:
     def limit(self, count: int | str, seed: int = 0) -> "Dataset":
         """Return the dataset with at most ``count`` training samples, class proportions kept.
 
-        The statistics of ``normalise`` are taken again, of the samples that are left; for text the vocabulary stays.
+        The statistics of ``normalize`` are taken again, of the samples that are left; for text the vocabulary stays.
 
         Args:
             count: how many training samples to keep, at least one per class; or a share of them, such as ``50%``.
@@ -119,4 +120,103 @@ class Dataset:
         counts = {**self.source.get("counts", {}), "train": count}
         source = {**self.source, "counts": counts, "limit": {"count": count, "seed": seed}}
         key = of_values(self.key, rows)
-        return replace(self, train=train, source=source, key=key, normalise=statistics(train.x, self.kind))
+        return replace(self, train=train, source=source, key=key, normalize=statistics(train.x, self.kind))
+
+
+def of_classes(dataset: Dataset, classes: str | Sequence[str]) -> Dataset:
+    """Return the samples of some classes, in all parts, with labels in the order given.
+
+    Parts stay what they are: no sample of the test part gets into training, so what was learned from all classes
+    (a label space, a teacher) can be used on some of them. The statistics of ``normalize`` are taken again; how tables
+    and texts are encoded stays.
+
+    Args:
+        dataset: with all classes.
+        classes: names; or one text: ``cat,dog`` (quotation marks keep a comma), ``first 5``, ``last 50%``.
+
+    Example:
+        >>> from labelspace import data
+        >>> of_classes(data.load("digits"), ["7", "1"])
+        Dataset(images 1×8×8, 2 classes: 161 train, 60 validation, 140 test)
+    """
+    names = chosen.classes(classes, dataset.names)
+    if names == dataset.names:
+        return dataset
+    code = torch.full((len(dataset.names),), -1)
+    code[[dataset.names.index(name) for name in names]] = torch.arange(len(names))
+    parts = {name: _relabelled(part, code) for name, part in dataset.parts.items()}
+    _check_samples(parts, names)
+    leaks = leaks_between(parts)
+    source = {name: value for name, value in dataset.source.items() if name != "leakage"}
+    source |= {
+        "names": list(names),
+        # a space or prices may have been written for all of them
+        "all_names": list(dataset.source.get("all_names", dataset.names)),
+        "counts": {name: len(part) for name, part in parts.items()},
+        **({"leakage": leaks} if leaks else {}),
+    }
+    return replace(
+        dataset,
+        train=parts["train"],
+        validation=parts["validation"],
+        test=parts["test"],
+        names=names,
+        source=source,
+        key=of_values(dataset.key, list(names)),
+        normalize=statistics(parts["train"].x, dataset.kind),
+    )
+
+
+def leaks_between(parts: Mapping[str, Split]) -> dict[str, dict[str, int]]:
+    """Return how many rows and groups of a held-out part are in an earlier part too; empty if none.
+
+    The validation part is compared with training, the test part with both: a choice made on test samples is a leak
+    as well.
+
+    Args:
+        parts: the parts by name, in the order train, validation, test.
+
+    Example:
+        >>> from labelspace import data
+        >>> leaks_between(data.load("digits").parts)
+        {}
+    """
+    leaks: dict[str, dict[str, int]] = {}
+    earlier: list[Split] = []
+    for name, part in parts.items():
+        counts = {"rows": _shared_rows(earlier, part), "groups": _shared_groups(earlier, part)}
+        found = {what: count for what, count in counts.items() if count}
+        if found:
+            leaks[name] = {**found, "of": len(part)}
+        earlier.append(part)
+    return leaks
+
+
+def repeated_rows(part: Split) -> int:
+    """Return how many rows of a part repeat an earlier row of it."""
+    return 0 if part.digests is None else len(part.digests) - len(np.unique(part.digests))
+
+
+def _relabelled(part: Split, code: Tensor) -> Split:
+    y = code[part.y]
+    kept = (y >= 0).nonzero().flatten()
+    return replace(part.take(kept), y=y[kept])
+
+
+def _check_samples(parts: Mapping[str, Split], names: Sequence[str]) -> None:
+    absent = torch.bincount(parts["train"].y, minlength=len(names)) == 0
+    if bool(absent.any()):
+        got = f"none of {names[int(absent.nonzero()[0])]!r}"
+        raise _checks.fail(chosen.OWNER, "classes", "classes with training samples", got)
+    if not len(parts["test"]):
+        raise _checks.fail(chosen.OWNER, "classes", "classes with test samples", f"none of {names[0]!r} or another")
+
+
+def _shared_rows(earlier: Sequence[Split], part: Split) -> int:
+    known = [other.digests for other in earlier if other.digests is not None]
+    return int(np.isin(part.digests, np.concatenate(known)).sum()) if known and part.digests is not None else 0
+
+
+def _shared_groups(earlier: Sequence[Split], part: Split) -> int:
+    known = [other.groups.numpy() for other in earlier if other.groups is not None]
+    return len(np.intersect1d(part.groups.numpy(), np.concatenate(known))) if known and part.groups is not None else 0

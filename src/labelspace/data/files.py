@@ -1,25 +1,20 @@
-"""Reading bytes, plain or gzipped, with an error that names the file and a bound on what unpacking may fill."""
+"""Where data lie on this machine, and the bytes of files, plain or gzipped, with an error that names the file."""
 
-import gzip
-import io
+import os
 import stat
+import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, final
+from typing import BinaryIO
 
-from labelspace import _checks, _limits
+from labelspace import _checks, _limits, _opening
+from labelspace._opening import BLOCK, HARMLESS, Asked, packed
 
-OWNER = "data.load"
-PACKED = (".gz", ".tgz")
-BLOCK = 1 << 20
-# bytes: no packed file may unpack to more than the first, nor to more than so many times its own size once it is past
-# what any memory holds. Data packs 3 to 50 times smaller, a file made to fill the memory a thousand times.
-# $LABELSPACE_MAX_UNPACKED takes the place of all three.
-MOST = 4 << 30
-HARMLESS = 64 << 20
-TIGHTEST = 200
+ASKED = Asked("data.load", "name_or_path")
+HIDDEN = (".", "__MACOSX")
+Identity = tuple[int, int]
 
 
 @contextmanager
@@ -31,33 +26,10 @@ def reading(path: Path, most: int | None = None) -> Iterator[BinaryIO]:
         most: how many bytes a gzipped file may unpack to, where its content says so.
     """
     try:
-        with opened(path, most) as file:
+        with _opening.opened(path, ASKED, most) as file:
             yield file
     except (OSError, EOFError, zlib.error) as error:
         raise damaged(path, str(error)) from error
-
-
-@contextmanager
-def opened(
-    path: Path, most: int | None = None, owner: str = OWNER, argument: str = "name_or_path"
-) -> Iterator[BinaryIO]:
-    """Open a file as ``reading`` does, and leave it to the caller to say what goes wrong while it is read.
-
-    Args:
-        path: the file.
-        most: how many bytes a gzipped file may unpack to, where its content says so.
-        owner: whose argument it is, for the message about a file that unpacks to more.
-        argument: that argument.
-    """
-    _limits.check_regular(owner, argument, path)
-    if not packed(path):
-        with path.open("rb") as file:
-            yield file
-        return
-    with gzip.open(path, "rb") as inside:
-        capped = _Capped(inside, path, most, owner, argument)
-        with io.BufferedReader(capped, BLOCK) as file:
-            yield file
 
 
 def contents(path: Path, most: int | None = None) -> bytes:
@@ -77,36 +49,6 @@ def beginning(path: Path, count: int) -> bytes:
         return file.read(count)
 
 
-def packed(path: Path) -> bool:
-    """Return whether a file's name says that it is gzipped."""
-    return path.suffix.lower() in PACKED
-
-
-def may_unpack(size: int) -> int:
-    """Return how many bytes a packed file of this size may unpack to."""
-    return _limits.cap(min(MOST, max(HARMLESS, TIGHTEST * size)))
-
-
-def check_unpacked(
-    path: Path, count: int, size: int, owner: str = OWNER, argument: str = "name_or_path", what: str = "a file"
-) -> None:
-    """Refuse what says that it unpacks to too much, before it is unpacked; what is not packed may be of any size.
-
-    Args:
-        path: the file.
-        count: how many bytes it unpacks to.
-        size: how many of its bytes hold them.
-        owner: whose argument it is.
-        argument: that argument.
-        what: which part of it, for the message.
-    """
-    if count > max(size, may_unpack(size)):
-        expected = f"{what} that unpacks to at most {may_unpack(size):,} bytes"
-        got = f"{count:,} in the {size:,} bytes of {path.name}"
-        remedy = f"It is damaged, or made to fill the memory. {_limits.REMEDY}"
-        raise _checks.fail(owner, argument, expected, got, remedy)
-
-
 def whole(path: Path) -> bytes:
     """Return the bytes of a plain file that is held in memory as it is, such as a picture.
 
@@ -118,15 +60,14 @@ def whole(path: Path) -> bytes:
     about = path.stat()
     if not stat.S_ISREG(about.st_mode):
         raise ValueError("a device or a pipe, no file")
-    if about.st_size > _limits.cap(MOST):
-        raise ValueError(f"{about.st_size:,} bytes, more than the cap of {_limits.cap(MOST):,}")
+    if about.st_size > _limits.cap(_opening.MOST):
+        raise ValueError(f"{about.st_size:,} bytes, more than the cap of {_limits.cap(_opening.MOST):,}")
     return path.read_bytes()
 
 
-def damaged(path: Path, why: str, remedy: _checks.Remedy | None = None) -> ValueError:
+def damaged(path: Path, why: str, remedy: _checks.Remedy | None = None) -> _checks.InputError:
     """Return the error for a file that cannot be read as what it should be."""
-    remedy = f"Put a sound copy in its place: {path}" if remedy is None else remedy
-    return _checks.fail(OWNER, "name_or_path", f"a readable {path.name}", why, remedy)
+    return _opening.damaged(path, why, ASKED, remedy)
 
 
 def present(folder: Path, names: Iterable[str]) -> Path | None:
@@ -144,28 +85,96 @@ def lines(path: Path) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-@final
-class _Capped(io.RawIOBase):
-    """The unpacked bytes of a file, and an error instead of more of them than it may hold."""
+def cache_folder() -> Path:
+    """Return the folder of decoded images: ``$LABELSPACE_CACHE``, else the platform's cache folder."""
+    if os.environ.get("LABELSPACE_CACHE"):
+        return Path(os.environ["LABELSPACE_CACHE"]).expanduser()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "labelspace" / "Cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "labelspace"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "labelspace"
 
-    def __init__(self, inside: gzip.GzipFile, path: Path, most: int | None, owner: str, argument: str) -> None:
-        super().__init__()
-        self.owner, self.argument = owner, argument
-        self.inside, self.path, self.size = inside, path, path.stat().st_size
-        allowed = may_unpack(self.size)
-        self.allowed = allowed if most is None else min(most, allowed)
-        self.left = self.allowed
 
-    def readable(self) -> bool:
-        return True
+def data_folder(data_dir: str | Path | None = None) -> Path:
+    """Return the folder of datasets: ``data_dir``, else ``$LABELSPACE_DATA``, else ``data`` in the cache folder.
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        count = self.inside.readinto(buffer)
-        self.left -= count
-        if self.left < 0:
-            expected = f"a file that unpacks to at most {self.allowed:,} bytes"
-            got = f"more than that in the {self.size:,} bytes of {self.path.name}"
-            remedy = f"It is damaged, or made to fill the memory. If you trust it, unpack it first: gzip -d {self.path}"
-            remedy += f", or raise the cap: {_limits.VARIABLE}=16G"
-            raise _checks.fail(self.owner, self.argument, expected, got, remedy)
-        return count
+    Example:
+        >>> data_folder("downloads").name
+        'downloads'
+    """
+    if data_dir is not None:
+        return Path(data_dir).expanduser()
+    if os.environ.get("LABELSPACE_DATA"):
+        return Path(os.environ["LABELSPACE_DATA"]).expanduser()
+    return cache_folder() / "data"
+
+
+def find(name: str, folders: tuple[str, ...], contents: str, data_dir: str | Path | None) -> Path:
+    """Return the folder of a dataset known by name, or say where it was looked for and what belongs there."""
+    root = data_folder(data_dir)
+    for folder in folders:
+        if (root / folder).is_dir():
+            return root / folder
+    looked = " or ".join(str(root / folder) for folder in folders)
+    expected = f"a dataset that is on this machine (looked for {looked})"
+    place = _checks.Setting("data_dir")
+    remedy = (f"Put {contents} there, or say where it is with ", place, " or $LABELSPACE_DATA; nothing is downloaded.")
+    raise _checks.fail(*ASKED, expected, repr(name), remedy)
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """Yield the files below a folder, in an order that no file system decides, hidden ones left out.
+
+    Links to folders are followed, once each in every folder directly below this one: two folders of classes may share
+    pictures, but two links to the same place, or to a folder that holds them, add nothing. A folder is known again by
+    its identity on the disk, not by its name.
+
+    Args:
+        folder: where to look.
+    """
+    top = folder.resolve()
+    holders = {_identity(place) for place in (top, *top.parents)}
+    for entry in _entries(folder):
+        if _is_folder(entry):
+            yield from _branch(Path(entry.path), set(holders))
+        else:
+            yield Path(entry.path)
+
+
+def _branch(folder: Path, seen: set[Identity]) -> Iterator[Path]:
+    waiting, links = [folder], list[Path]()
+    while waiting or links:
+        # a folder keeps its own name where it is also reached by a link
+        place = waiting.pop() if waiting else links.pop(0)
+        identity = _identity(place)
+        if identity in seen:
+            continue
+        seen.add(identity)
+        for entry in _entries(place):
+            if not _is_folder(entry):
+                yield Path(entry.path)
+            else:
+                (links if entry.is_symlink() else waiting).append(Path(entry.path))
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            found = [entry for entry in entries if not entry.name.startswith(HIDDEN)]
+    except OSError as error:
+        got = f"{folder} ({error.strerror})"
+        raise _checks.fail(*ASKED, "a folder that can be read", got) from error
+    return sorted(found, key=lambda entry: entry.name)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
+
+
+def _identity(folder: Path) -> Identity:
+    about = folder.stat()
+    return about.st_dev, about.st_ino

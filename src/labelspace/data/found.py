@@ -10,11 +10,11 @@ import torch
 from numpy.typing import NDArray
 
 from labelspace import _checks
-from labelspace.data import labels, leakage, splits
+from labelspace.data import labels, splits
 from labelspace.data.chosen import NONE, End
-from labelspace.data.dataset import PARTS, Dataset, Kind, Split
-from labelspace.data.digests import Digests, of_values
-from labelspace.data.normalise import statistics
+from labelspace.data.dataset import PARTS, Dataset, Kind, Split, leaks_between
+from labelspace.data.digests import Array, Digests, of_values
+from labelspace.data.normalize import statistics
 
 OWNER = "data.load"
 Rows = NDArray[np.int64]
@@ -34,7 +34,7 @@ USUAL = Shares(0.15, 0.15)
 class Taken:
     """The features of three parts; ``kept`` says which of the asked-for rows could be read."""
 
-    x: Sequence[NDArray[Any]]
+    x: Sequence[Array]
     digests: Sequence[Digests]
     kept: Sequence[NDArray[np.bool_]] | None = None
     source: Mapping[str, Any] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Found:
     shares: Shares = USUAL
 
 
-def rows_of(x: NDArray[Any], found: Digests) -> Callable[[Sequence[Rows]], Taken]:
+def rows_of(x: Array, found: Digests) -> Callable[[Sequence[Rows]], Taken]:
     """Return a ``take`` for features that are one array in memory."""
     return lambda order: Taken([x[rows] for rows in order], [found[rows] for rows in order])
 
@@ -95,7 +95,7 @@ def assemble(found: Found, *, seed: int, validation: float | End | str | None, t
     _check_training(found, order[0])
     _check_samples(taken.x[0])
     parts = [_split(found, rows, x, own) for rows, x, own in zip(order, taken.x, taken.digests, strict=True)]
-    leaks = leakage.between({name: part for name, part in zip(PARTS, parts, strict=True)})
+    leaks = leaks_between({name: part for name, part in zip(PARTS, parts, strict=True)})
     source = {
         **_text(found.source),
         "content": found.content,
@@ -114,13 +114,13 @@ def assemble(found: Found, *, seed: int, validation: float | End | str | None, t
         names=found.names,
         kind=found.kind,
         source=source,
-        normalise=statistics(parts[0].x, found.kind),
+        normalize=statistics(parts[0].x, found.kind),
         key=key,
         vocabulary=taken.vocabulary,
     )
 
 
-def _text(value: Any) -> Any:
+def _text(value: object) -> Any:
     """Return plain data in which names of files that are not Unicode text are written so that they can be kept."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
@@ -129,7 +129,7 @@ def _text(value: Any) -> Any:
     return [_text(part) for part in value] if isinstance(value, list) else value
 
 
-def _split(found: Found, rows: Rows, x: NDArray[Any], own: Digests) -> Split:
+def _split(found: Found, rows: Rows, x: Array, own: Digests) -> Split:
     groups = None if found.groups is None else torch.from_numpy(found.groups[rows])
     text = None if found.texts is None else tuple(found.texts[row] for row in rows)
     return Split(torch.from_numpy(x), torch.from_numpy(found.y[rows]), groups, text, own)
@@ -146,11 +146,11 @@ def _shares(found: Found, validation: float | End | str | None, test: float | No
     return shares
 
 
-def _order(found: Found, seed: int, shares: Shares) -> tuple[list[Rows], dict[str, Any]]:
+def _order(found: Found, seed: int, shares: Shares) -> tuple[list[Rows], dict[str, object]]:
     """Return the rows of the three parts, and how they came about."""
     validation, test = shares
     given = dict(found.given)
-    said: dict[str, Any] = {part: "given" for part in PARTS}
+    said: dict[str, object] = {part: "given" for part in PARTS}
     if set(given) == {"train", "validation"}:
         # one held-out part: the last measurement comes first, choices get a part of the training data
         given = {"train": given["train"], "test": given["validation"]}
@@ -203,7 +203,7 @@ def _hold_out(found: Found, rows: Rows, fraction: float, seed: int) -> tuple[Row
     return rows[stay], rows[held]
 
 
-def _check_samples(x: NDArray[Any]) -> None:
+def _check_samples(x: Array) -> None:
     if 0 in x.shape:
         raise _checks.fail(OWNER, "x", "samples with numbers in them", f"shape {x.shape}", "There is nothing to learn.")
 

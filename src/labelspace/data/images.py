@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import prod
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from labelspace import _checks
 from labelspace.data import cache, digests
+from labelspace.data.files import files_below
 from labelspace.data.found import Rows, Taken
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ OWNER = "data.load"
 # decoded in one piece: bytes, and pictures at least and at most
 BLOCK_BYTES, FEWEST, MOST = 1 << 25, 8, 512
 ORIENTATION = 0x0112
+ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm", ".pbm")
 GREY_MODES = ("1", "L", "LA", "I", "I;16", "I;16L", "I;16B", "I;16N")
 
 
@@ -41,6 +44,12 @@ class Wanted:
     grey: bool | None = None
     size: tuple[int, int] | None = None
     skip_unreadable: bool = False
+
+
+def below(folder: Path) -> list[Path]:
+    """Return the pictures below a folder, relative to it, in an order that no file system decides."""
+    found = (path.relative_to(folder) for path in files_below(folder) if path.suffix.lower() in ENDINGS)
+    return sorted(found, key=lambda place: place.as_posix())
 
 
 def take(pictures: Sequence[Picture], found: digests.Digests, wanted: Wanted, order: Sequence[Rows]) -> Taken:
@@ -66,7 +75,7 @@ def _blocks(pictures: Sequence[Picture], wanted: Wanted) -> cache.Blocks:
         step = min(max(BLOCK_BYTES // prod(shape), FEWEST), MOST)
         for start in range(0, len(pictures), step):
             block = pictures[start : start + step]
-            rows = list(pool.map(lambda picture: _decode(picture, grey, size), block))
+            rows = list(pool.map(lambda picture: decode(picture, grey, size), block))
             _check_readable(block, rows, wanted.skip_unreadable)
             flags = np.asarray([not isinstance(row, Exception) for row in rows])
             good += int(flags.sum())
@@ -86,7 +95,7 @@ def _plan(pictures: Sequence[Picture], wanted: Wanted, pool: ThreadPoolExecutor)
     """Return whether the rows are grey and their (width, height), looking at the heads of files where it must."""
     if wanted.grey is not None and wanted.size is not None:
         return wanted.grey, wanted.size
-    heads = list(pool.map(_head, pictures))
+    heads = list(pool.map(head_of, pictures))
     _check_readable(pictures, heads, wanted.skip_unreadable)
     read = [head for head in heads if not isinstance(head, Exception)]
     if not read:
@@ -104,7 +113,7 @@ def _plan(pictures: Sequence[Picture], wanted: Wanted, pool: ThreadPoolExecutor)
     return grey, next(iter(sizes))
 
 
-def _check_readable(pictures: Sequence[Picture], results: Sequence[Any], skip: bool) -> None:
+def _check_readable(pictures: Sequence[Picture], results: Sequence[object], skip: bool) -> None:
     bad = [(picture, error) for picture, error in zip(pictures, results, strict=True) if isinstance(error, Exception)]
     if bad and not skip:
         picture, error = bad[0]
@@ -114,7 +123,8 @@ def _check_readable(pictures: Sequence[Picture], results: Sequence[Any], skip: b
         raise _checks.fail(OWNER, "name_or_path", "readable pictures", f"{picture.name}{more} ({error})", remedy)
 
 
-def _head(picture: Picture) -> tuple[str, tuple[int, int]] | Exception:
+def head_of(picture: Picture) -> tuple[str, tuple[int, int]] | Exception:
+    """Return the mode and (width, height) of a picture as it is turned, or why it cannot be read."""
     from PIL import Image
 
     try:
@@ -125,7 +135,8 @@ def _head(picture: Picture) -> tuple[str, tuple[int, int]] | Exception:
         return _named(error)
 
 
-def _decode(picture: Picture, grey: bool, size: tuple[int, int]) -> NDArray[np.uint8] | Exception:
+def decode(picture: Picture, grey: bool, size: tuple[int, int]) -> NDArray[np.uint8] | Exception:
+    """Return a picture as ``as_row`` does, or why it cannot be read."""
     from PIL import Image
 
     try:

@@ -1,7 +1,7 @@
 """Looking at data before anyone trains: counts, shapes and problems."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,17 +9,15 @@ from typing import Any
 import torch
 
 from labelspace import _checks
-from labelspace.data import leakage
-from labelspace.data.dataset import PARTS, Dataset
+from labelspace.data.dataset import PARTS, Dataset, repeated_rows
 from labelspace.data.loading import load, options_of, reader_of
+from labelspace.data.splits import Say, leak_sentences
 
 # at most this many classes are printed whole; of more, the largest and the smallest
 SHOWN = 20
 ENDS = 5
 # a largest class this many times the smallest is worth a word
 IMBALANCE = 10.0
-
-Say = Callable[[_checks.Setting], str]
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ class DataReport:
         leaks = ", ".join(f"{part} {counts.get('rows', 0)} of {counts['of']}" for part, counts in self.leakage.items())
         return [*said, ("same content in two parts", leaks or "none")]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the report as plain JSON data."""
         counts = {part: dict(zip(self.names, values, strict=True)) for part, values in self.counts.items()}
         return {
@@ -108,7 +106,7 @@ class DataReport:
         return "\n".join(lines)
 
 
-def check(name_or_path: Any, *, data_dir: str | Path | None = None, say: Say = str, **options: Any) -> DataReport:
+def check(name_or_path: object, *, data_dir: str | Path | None = None, say: Say = str, **options: Any) -> DataReport:
     """Return what is found in a dataset, and what is wrong with it.
 
     Missing values and unreadable pictures, on which ``load`` stops, are listed as problems here. What cannot be
@@ -135,13 +133,13 @@ def check(name_or_path: Any, *, data_dir: str | Path | None = None, say: Say = s
     return _report(dataset, asked, say)
 
 
-def _report(dataset: Dataset, asked: Mapping[str, Any], say: Say) -> DataReport:
+def _report(dataset: Dataset, asked: Collection[str], say: Say) -> DataReport:
     counts = {
         name: torch.bincount(part.y, minlength=len(dataset.names)).tolist() for name, part in dataset.parts.items()
     }
     groups = {name: len(torch.unique(part.groups)) for name, part in dataset.parts.items() if part.groups is not None}
     leaks = dataset.source.get("leakage", {})
-    repeated = {name: leakage.repeated(part) for name, part in dataset.parts.items()}
+    repeated = {name: repeated_rows(part) for name, part in dataset.parts.items()}
     return DataReport(
         title=f"{dataset.source['path']}: {dataset!r}",
         names=dataset.names,
@@ -152,13 +150,13 @@ def _report(dataset: Dataset, asked: Mapping[str, Any], say: Say) -> DataReport:
         missing=dataset.source.get("missing", {}),
         repeated=repeated,
         leakage=leaks,
-        problems=_problems(dataset, asked, say) + leakage.sentences(leaks),
+        problems=_problems(dataset, asked, say) + leak_sentences(dataset.source, say),
         notes=_notes(dataset, counts, repeated),
         source=dataset.source,
     )
 
 
-def _problems(dataset: Dataset, asked: Mapping[str, Any], say: Say) -> list[str]:
+def _problems(dataset: Dataset, asked: Collection[str], say: Say) -> list[str]:
     said = []
     empty = dataset.source.get("missing", {})
     if empty and "missing" in asked:

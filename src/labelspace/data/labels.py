@@ -3,12 +3,13 @@
 import math
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelspace import _checks
+from labelspace.data.digests import Array
 
 OWNER = "data.load"
 Codes = NDArray[np.int64]
@@ -18,7 +19,7 @@ EXACT = 2**53  # up to here every whole number has a float of its own
 Numbers = NDArray[np.integer[Any]]
 
 
-def encode(values: Any, names: Sequence[str] | None = None) -> tuple[Codes, tuple[str, ...]]:
+def encode(values: object, names: Sequence[str] | None = None) -> tuple[Codes, tuple[str, ...]]:
     """Return class indices and class names.
 
     Without ``names`` the classes are what occurs: numbers in numerical order (also numbers written as text),
@@ -66,7 +67,7 @@ def check_classes(y: Codes, names: Sequence[str]) -> None:
         raise _checks.fail(OWNER, "names", "classes with samples", f"{len(empty)} without any ({shown})", remedy)
 
 
-def _flat(values: Any) -> NDArray[Any]:
+def _flat(values: object) -> Array:
     array = values if isinstance(values, np.ndarray) else np.asarray(values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -80,16 +81,16 @@ def _flat(values: Any) -> NDArray[Any]:
     return array
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: object) -> bool:
     return value is None or (isinstance(value, str) and not value.strip()) or (value != value)
 
 
-def _numbers(array: NDArray[Any]) -> Numbers | None:
+def _numbers(array: Array) -> Numbers | None:
     """Return whole numbers, None if the labels are not numbers, or refuse fractions and what is too large."""
     if array.dtype == bool:
         return None
     if np.issubdtype(array.dtype, np.integer):
-        return array  # of its own type: uint64 holds what int64 would turn negative
+        return cast(Numbers, array)  # of its own type: uint64 holds what int64 would turn negative
     try:
         numbers = [float(value) for value in array.tolist() if not isinstance(value, bool)]
     except (TypeError, ValueError):
@@ -110,7 +111,7 @@ def _numbers(array: NDArray[Any]) -> Numbers | None:
     return np.asarray(numbers, dtype=np.int64)
 
 
-def _encode_known(array: NDArray[Any], names: tuple[str, ...]) -> tuple[Codes, tuple[str, ...]]:
+def _encode_known(array: Array, names: tuple[str, ...]) -> tuple[Codes, tuple[str, ...]]:
     place = set(names)
     texts = [str(value) for value in array.tolist()]
     if all(text in place for text in texts):

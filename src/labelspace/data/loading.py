@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from labelspace import _checks
-from labelspace.data import chosen, folders, leakage, memory, table_files
-from labelspace.data.dataset import Dataset
+from labelspace.data import chosen, files, memory, tables
+from labelspace.data.dataset import Dataset, of_classes
 from labelspace.data.found import Found, assemble
-from labelspace.data.readers import arrays, cifar, digits, idx, image_folder, items, table, tiny_imagenet
-from labelspace.data.subset import of_classes
+from labelspace.data.readers import arrays, cifar, idx, image_folder, items, table, tiny_imagenet
+from labelspace.data.splits import leak_sentences
 
 OWNER = "data.load"
 # options that every kind of data takes
@@ -33,7 +33,7 @@ class Known:
 
 
 KNOWN: Mapping[str, Known] = {
-    "digits": Known(digits.read, (), "", "1,797 grey images 8×8 of 10 digits, part of scikit-learn"),
+    "digits": Known(arrays.read_digits, (), "", "1,797 grey images 8×8 of 10 digits, part of scikit-learn"),
     "mnist": Known(
         idx.read,
         ("mnist",),
@@ -97,7 +97,7 @@ def names() -> tuple[str, ...]:
 
 
 def load(
-    name_or_path: Any,
+    name_or_path: object,
     *,
     seed: int = 0,
     validation: float | str | None = None,
@@ -151,7 +151,7 @@ def load(
     found = read(**options) if place is None else read(place, **options)
     dataset = assemble(found, seed=seed, validation=held, test=test)
     dataset = dataset if classes is None else of_classes(dataset, classes)
-    for sentence in leakage.sentences(dataset.source.get("leakage", {})):
+    for sentence in leak_sentences(dataset.source):
         warnings.warn(sentence, UserWarning, stacklevel=2)
     return dataset
 
@@ -163,7 +163,7 @@ def _cut(dataset: Dataset, classes: str | Sequence[str] | None, others: Sequence
     return dataset if classes is None else of_classes(dataset, classes)
 
 
-def reader_of(name_or_path: Any, data_dir: str | Path | None = None) -> tuple[Reader, Any]:
+def reader_of(name_or_path: object, data_dir: str | Path | None = None) -> tuple[Reader, object]:
     """Return the reader of a dataset and what to give it; None for what needs no place."""
     if not isinstance(name_or_path, str | Path):
         return IN_MEMORY[memory.form(name_or_path)], name_or_path
@@ -171,9 +171,9 @@ def reader_of(name_or_path: Any, data_dir: str | Path | None = None) -> tuple[Re
     if known is not None:
         if not known.folders:
             return known.read, None
-        return known.read, folders.find(str(name_or_path), known.folders, known.contents, data_dir)
+        return known.read, files.find(str(name_or_path), known.folders, known.contents, data_dir)
     path = Path(name_or_path).expanduser()
-    for place in (path, folders.data_folder(data_dir) / path):
+    for place in (path, files.data_folder(data_dir) / path):
         if place.exists():
             return (_folder_reader(place) if place.is_dir() else _file_reader(place)), place
     near = get_close_matches(str(name_or_path), names(), n=1)
@@ -193,11 +193,11 @@ def _file_reader(path: Path) -> Reader:
     name = path.name.lower()
     if name.endswith(".npz"):
         return arrays.read
-    if name.endswith(table_files.ENDINGS):
+    if name.endswith(tables.ENDINGS):
         return table.read
     if name.endswith(tiny_imagenet.ARCHIVES):
         return tiny_imagenet.read
-    listed = ", ".join((*table_files.ENDINGS, ".npz", *tiny_imagenet.ARCHIVES))
+    listed = ", ".join((*tables.ENDINGS, ".npz", *tiny_imagenet.ARCHIVES))
     raise _checks.fail(OWNER, "name_or_path", f"a folder or a file of a known kind ({listed})", path.name)
 
 
@@ -222,7 +222,7 @@ def option_names() -> frozenset[str]:
     return frozenset(COMMON).union(*(options_of(read) for read in readers))
 
 
-def _check_options(read: Reader, options: Mapping[str, Any]) -> None:
+def _check_options(read: Reader, options: Mapping[str, object]) -> None:
     allowed = options_of(read)
     for option in options:
         if option not in allowed:

@@ -5,7 +5,7 @@ what has column names and features.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from torch.utils.data import Dataset as TorchDataset
 from torch.utils.data import IterableDataset
 
 from labelspace import _checks
-from labelspace.data.table_files import PARTS, Columns
+from labelspace.data.tables import PARTS, Columns
 
 OWNER = "data.load"
 FORMS = (
@@ -22,14 +22,33 @@ FORMS = (
 SPELLINGS = {spelling: part for part, spellings in PARTS.items() for spelling in spellings}
 
 
+class HuggingFace(Protocol):
+    """What is used of a Hugging Face dataset."""
+
+    column_names: Sequence[str]
+    features: Mapping[str, object]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        ...
+
+    def __getitem__(self, key: int | str) -> Any:
+        """Return a row by its number, or a column by its name."""
+        ...
+
+
 class Tables(NamedTuple):
-    """Columns of every part, and the classes in their order where a column says which it holds."""
+    """Columns of every part, and the classes in their order where a column says which it holds.
+
+    Numbers in files may have decimal commas.
+    """
 
     parts: dict[str, Columns]
     classes: dict[str, tuple[str, ...]]
+    decimal_commas: bool = False
 
 
-def form(source: Any) -> str:
+def form(source: object) -> str:
     """Return in what form all parts of the data are: ``"arrays"``, ``"items"``, ``"pictures"`` or ``"columns"``.
 
     Args:
@@ -49,7 +68,7 @@ def form(source: Any) -> str:
     return different.pop()
 
 
-def parts(source: Any) -> dict[str, Any]:
+def parts(source: object) -> dict[str, object]:
     """Return ready parts by the names train, validation and test; anything else, or a lone train, is ``all``.
 
     Example:
@@ -72,7 +91,7 @@ def parts(source: Any) -> dict[str, Any]:
     return {name: found[name] for name in PARTS if name in found} if len(found) > 1 else {"all": found["train"]}
 
 
-def is_split(source: Any) -> bool:
+def is_split(source: object) -> TypeGuard[Mapping[object, object]]:
     """Return whether a dict holds parts of the data, not columns."""
     if not isinstance(source, Mapping):
         return False
@@ -80,23 +99,23 @@ def is_split(source: Any) -> bool:
     return named or any(isinstance(part, Mapping | TorchDataset) or _is_table(part) for part in source.values())
 
 
-def is_hugging_face(part: Any) -> bool:
+def is_hugging_face(part: object) -> TypeGuard[HuggingFace]:
     """Return whether something has the columns and features of a Hugging Face dataset."""
     return hasattr(part, "column_names") and hasattr(part, "features")
 
 
-def picture_columns(part: Any) -> list[str]:
+def picture_columns(part: HuggingFace) -> list[str]:
     """Return the columns of a Hugging Face dataset that hold pictures."""
     return [name for name in part.column_names if type(part.features[name]).__name__ == "Image"]
 
 
-def class_names(part: Any, column: str) -> tuple[str, ...] | None:
+def class_names(part: HuggingFace, column: str) -> tuple[str, ...] | None:
     """Return the classes that a column of a Hugging Face dataset stands for, None where it holds something else."""
     found = getattr(part.features[column], "names", None)
     return None if found is None else _checks.class_names(OWNER, list(found))
 
 
-def decoded(values: Sequence[Any], classes: tuple[str, ...] | None, where: str) -> list[Any]:
+def decoded(values: Sequence[object], classes: tuple[str, ...] | None, where: str) -> list[object]:
     """Return the names of classes for their positions; names stay what they are.
 
     Args:
@@ -114,7 +133,7 @@ def decoded(values: Sequence[Any], classes: tuple[str, ...] | None, where: str) 
     return [classes[value] if isinstance(value, int) else value for value in values]
 
 
-def in_order(classes: Mapping[str, tuple[str, ...] | None], y: Sequence[Any]) -> tuple[str, ...] | None:
+def in_order(classes: Mapping[str, tuple[str, ...] | None], y: Sequence[object]) -> tuple[str, ...] | None:
     """Return the classes that occur, in the order of the training part's names; None where it has no names.
 
     Args:
@@ -128,7 +147,7 @@ def in_order(classes: Mapping[str, tuple[str, ...] | None], y: Sequence[Any]) ->
     return (*(name for name in first if name in present), *sorted(present.difference(first)))
 
 
-def tables(source: Any) -> Tables:
+def tables(source: object) -> Tables:
     """Return the columns of every part of tables in memory."""
     found: dict[str, Columns] = {}
     classes: dict[str, tuple[str, ...]] = {}
@@ -192,7 +211,7 @@ def check_cells(table: Columns, used: Sequence[str]) -> None:
                 raise _checks.fail(OWNER, "name_or_path", expected, f"{cell[:80]!r} in row {row}")
 
 
-def _form(part: Any) -> str:
+def _form(part: object) -> str:
     if isinstance(part, tuple):
         return "arrays"
     if isinstance(part, IterableDataset) or (is_hugging_face(part) and not hasattr(part, "__len__")):
@@ -209,11 +228,11 @@ def _form(part: Any) -> str:
     raise _checks.fail_type(OWNER, "name_or_path", FORMS, type(part).__name__)
 
 
-def _is_table(part: Any) -> bool:
+def _is_table(part: object) -> bool:
     return (hasattr(part, "columns") or hasattr(part, "column_names")) and hasattr(part, "__getitem__")
 
 
-def _is_nested(cell: Any) -> bool:
+def _is_nested(cell: object) -> bool:
     return not isinstance(cell, str) and (hasattr(cell, "__len__") or hasattr(cell, "getbands"))
 
 
@@ -221,14 +240,14 @@ def _is_writable(text: str) -> bool:
     return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
-def _values(column: Any) -> Iterator[Any]:
+def _values(column: Any) -> Iterator[object]:
     for name in ("tolist", "to_pylist"):  # of pandas, numpy and torch, and of Arrow: Python's own numbers
         if hasattr(column, name):
             column = getattr(column, name)()
     yield from (_plain(value) for value in column)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     # pandas writes a missing value as an object of its own
     if type(value).__name__ in ("NAType", "NaTType"):
         return None

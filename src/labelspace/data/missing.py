@@ -1,22 +1,36 @@
 """Cells without a value: counted per column, and then only what the stated rule says."""
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelspace import _checks
 from labelspace.data.found import ranges
-from labelspace.data.table_files import Columns, is_blank, is_missing
+from labelspace.data.parquet import Columns
 
 OWNER = "data.load"
 RULES = ("error", "median", "drop")
+# what a cell without a value is often written as
+MISSING = frozenset(["", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>", "#N/A"])
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a cell of numbers or categories has no value."""
+    return value.strip() in MISSING if isinstance(value, str) else is_blank(value)
+
+
+def is_blank(value: object) -> bool:
+    """Return whether a cell is empty; "None" and "NA" are words, as labels and texts may be."""
+    if isinstance(value, str):
+        return not value.strip()
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def settle(
     table: Columns, counts: dict[str, int], features: Sequence[str], others: Sequence[str], rule: str
-) -> tuple[Columns, dict[str, int], dict[str, Any]]:
+) -> tuple[Columns, dict[str, int], dict[str, object]]:
     """Return the table, the sizes of its parts and what was met, after the rule for missing values.
 
     Args:
@@ -41,7 +55,7 @@ def settle(
             remedy = ("Labels, groups and texts are not made up: leave these rows out with ", drop, ".")
             raise _fail(table, never, "'drop' where such cells have no value", remedy)
         return table, counts, {"missing": found}
-    return _dropped(table, counts, gaps, {"missing": found})
+    return _dropped(table, counts, gaps, found)
 
 
 def gaps_of(table: Columns, features: Sequence[str], others: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
@@ -52,16 +66,16 @@ def gaps_of(table: Columns, features: Sequence[str], others: Sequence[str]) -> d
 
 
 def _dropped(
-    table: Columns, counts: Mapping[str, int], gaps: Mapping[str, NDArray[np.bool_]], facts: dict[str, Any]
-) -> tuple[Columns, dict[str, int], dict[str, Any]]:
+    table: Columns, counts: Mapping[str, int], gaps: Mapping[str, NDArray[np.bool_]], found: Mapping[str, int]
+) -> tuple[Columns, dict[str, int], dict[str, object]]:
     bad = np.logical_or.reduce(list(gaps.values()))
     if bad.all():
         remedy = ("Every row has an empty cell: leave columns out with ", _checks.Setting("ignore"), ".")
-        raise _fail(table, facts["missing"], "a rule that leaves rows", remedy)
+        raise _fail(table, found, "a rule that leaves rows", remedy)
     left = {part: int((~bad[rows]).sum()) for part, rows in ranges(counts).items()}
     rows = np.flatnonzero(~bad).tolist()
     smaller = {name: [values[row] for row in rows] for name, values in table.items()}
-    return smaller, left, {**facts, "dropped rows": int(bad.sum())}
+    return smaller, left, {"missing": found, "dropped rows": int(bad.sum())}
 
 
 def _fail(table: Columns, found: Mapping[str, int], expected: str, remedy: _checks.Remedy) -> ValueError:

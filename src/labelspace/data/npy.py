@@ -9,10 +9,10 @@ from tokenize import TokenError
 from typing import Any, BinaryIO, NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from labelspace import _checks, _limits
-from labelspace.data import files
+from labelspace._opening import Asked, check_unpacked
+from labelspace.data.digests import Array
 
 HEADS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
@@ -46,17 +46,17 @@ def head(file: BinaryIO, size: int) -> Head:
     return Head(shape, dtype)
 
 
-def read(path: Path) -> NDArray[Any]:
+def read(path: Path) -> Array:
     """Return the array of an NPY file."""
     with path.open("rb") as file:
         head(file, path.stat().st_size)
         file.seek(0)
-        array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+        array: Array = np.lib.format.read_array(file, allow_pickle=False)
         return array
 
 
 @final
-class Stored(Mapping[str, NDArray[Any]]):
+class Stored(Mapping[str, Array]):
     """The arrays of an NPZ file, or of a folder of NPY files, by name; each is read when it is asked for.
 
     Args:
@@ -75,11 +75,11 @@ class Stored(Mapping[str, NDArray[Any]]):
         with self._sound(), zipfile.ZipFile(path) as archive:
             self.files = {name.removesuffix(".npy"): name for name in archive.namelist()}
 
-    def __getitem__(self, name: str) -> NDArray[Any]:
+    def __getitem__(self, name: str) -> Array:
         """Read an array."""
         self.shape(name)
         with self._opened(name) as (file, _):
-            array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+            array: Array = np.lib.format.read_array(file, allow_pickle=False)
             return array
 
     def __contains__(self, name: object) -> bool:
@@ -111,7 +111,7 @@ class Stored(Mapping[str, NDArray[Any]]):
         with self._sound(), zipfile.ZipFile(self.path) as archive:
             about = archive.getinfo(inside)
         sizes = (about.file_size, about.compress_size)
-        files.check_unpacked(self.path, *sizes, self.owner, self.argument, what=f"an array {name!r}")
+        check_unpacked(self.path, *sizes, Asked(self.owner, self.argument), what=f"an array {name!r}")
         with self._sound(), zipfile.ZipFile(self.path) as archive, archive.open(about) as packed:
             yield packed, about.file_size  # type: ignore[misc]
 

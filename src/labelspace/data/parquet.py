@@ -1,17 +1,19 @@
 """Parquet files by pyarrow, with a bound on what they unpack to: a few bytes may stand for a value a million times."""
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from labelspace import _limits
-from labelspace.data import files
+from labelspace._opening import Asked, check_unpacked, may_unpack
 
 ROWS = 4096
 # the packing in which a text says how much of the one before it repeats: each may be as long as all together
 SHARING = "DELTA_BYTE_ARRAY"
+# cells are texts, numbers, truth values, None, and what Parquet files hold besides
+Columns = Mapping[str, Sequence[object]]
 CELL = 8  # bytes that a cell takes at least, whatever it was packed to
 
 
@@ -19,35 +21,25 @@ class Unreadable(Exception):
     """What pyarrow says of a file that it cannot read, in classes known only where it is installed."""
 
 
-class Asked(NamedTuple):
-    """Whose argument a file is, for messages."""
-
-    owner: str
-    argument: str
-
-
-LOAD = Asked("data.load", "name_or_path")
-
-
-def columns(path: Path) -> dict[str, list[Any]]:
+def columns(path: Path, asked: Asked) -> Columns:
     """Return the columns of a whole file, which may unpack to as much as a gzipped file of its size."""
-    file = _opened(path, LOAD)
-    _check(path, _announced(file.metadata), LOAD)
-    found: dict[str, list[Any]] = {name: [] for name in _names(file)}
+    file = _opened(path, asked)
+    _check(path, _announced(file.metadata), asked)
+    found: dict[str, list[object]] = {name: [] for name in _names(file)}
     total = 0
     for batch in _batches(path, file):
         total += _unpacked(batch)
-        _check(path, total, LOAD)
+        _check(path, total, asked)
         for values, column in zip(found.values(), batch.columns, strict=True):
             values.extend(_values(column))
     return found
 
 
-def rows(path: Path, asked: Asked) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+def rows(path: Path, asked: Asked) -> tuple[list[str], Iterator[tuple[object, ...]]]:
     """Return the names of the columns, and the rows one after the other; the file may be larger than memory."""
     file = _opened(path, asked)
 
-    def each() -> Iterator[tuple[Any, ...]]:
+    def each() -> Iterator[tuple[object, ...]]:
         for batch in _batches(path, file):
             _check(path, _unpacked(batch), asked)
             yield from zip(*(_values(column) for column in batch.columns), strict=True)
@@ -105,7 +97,7 @@ def _step(path: Path, metadata: Any) -> int:
     chunks = _chunks(metadata)
     sharing = {chunk.path_in_schema for chunk in chunks if SHARING in chunk.encodings}
     longest = max([1, *(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema in sharing)])
-    return int(max(1, min(ROWS, files.may_unpack(path.stat().st_size) // longest)))
+    return int(max(1, min(ROWS, may_unpack(path.stat().st_size) // longest)))
 
 
 def _unpacked(batch: Any) -> int:
@@ -135,7 +127,7 @@ def _texts(column: Any) -> int:
     return int(compute.sum(compute.binary_length(different).take(column.indices)).as_py() or 0)
 
 
-def _values(column: Any) -> list[Any]:
+def _values(column: Any) -> list[object]:
     types: Any = importlib.import_module("pyarrow.types")
     with _translated():
         if not types.is_dictionary(column.type):
@@ -145,7 +137,7 @@ def _values(column: Any) -> list[Any]:
 
 
 def _check(path: Path, total: int, asked: Asked) -> None:
-    files.check_unpacked(path, total, path.stat().st_size, *asked)
+    check_unpacked(path, total, path.stat().st_size, asked)
 
 
 @contextmanager

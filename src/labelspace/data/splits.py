@@ -1,6 +1,7 @@
 """Which samples are for training, for choosing, and for the last measurement: pure functions of labels and a seed."""
 
 import warnings
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,13 @@ Rows = NDArray[np.int64]
 
 # rows that occur twice are kept together only while they are few: in a small table of categories nearly all repeat
 REPEATED = 0.1
+
+Say = Callable[[_checks.Setting], str]
+
+
+def _in_both_forms(setting: _checks.Setting) -> str:
+    """Return a setting as it is written in Python and, without its value, on the command line."""
+    return f"{setting} (--{setting.name.replace('_', '-')})"
 
 
 def hold_out(
@@ -64,6 +72,54 @@ def subset(y: Rows, count: int, seed: int) -> Rows:
     counts = np.bincount(y)
     wanted = _allocation(counts, count, low=np.minimum(counts, 1), high=counts)
     return _draw(y, wanted, seed)
+
+
+def leak_sentences(source: Mapping[str, Any], say: Say = _in_both_forms) -> list[str]:
+    """Return one sentence per leak between the parts of a dataset, with its counts and what would help.
+
+    Args:
+        source: of the dataset.
+        say: how settings that would help are written.
+
+    Example:
+        >>> leaks = {"validation": {"groups": 2, "of": 9}}
+        >>> leak_sentences({"leakage": leaks, "split": {"validation": "the first 9 of train"}}, say=str)[0][-76:]
+        'A share in place of an end of the data (validation=0.15) keeps groups whole.'
+    """
+    said = []
+    grouped = bool(source.get("options", {}).get("group_by"))
+    for name, counts in source.get("leakage", {}).items():
+        came = source.get("split", {}).get(name, "given")
+        own = came == "given" or came.endswith("of the data")
+        others = "a training sample" if name == "validation" else "a training or validation sample"
+        if counts.get("rows"):
+            sentence = (
+                f"{counts['rows']} of the {counts['of']} {name} samples have the same content as {others}: "
+                f"results on the {name} part will look better than they are."
+            )
+            said.append(f"{sentence} {_rows_hint(own, grouped, say)}".rstrip())
+        if counts.get("groups"):
+            said.append(
+                f"{counts['groups']} groups of the {name} part are in an earlier part too. {_groups_hint(own, say)}"
+            )
+    return said
+
+
+def _rows_hint(own: bool, grouped: bool, say: Say) -> str:
+    by_group = say(_checks.Setting("group_by"))
+    if own:
+        return (
+            f"Take them out of one part, or put all rows into one file and name what belongs together with {by_group}."
+        )
+    return "" if grouped else f"Name what belongs together (patients, users, devices) with {by_group}."
+
+
+def _groups_hint(own: bool, say: Say) -> str:
+    by_group = say(_checks.Setting("group_by"))
+    if own:
+        remedy = f"put all rows into one file, which is then split with {by_group}."
+        return f"Parts that come with the data stay as they are: {remedy}"
+    return f"A share in place of an end of the data ({say(_checks.Setting('validation', 0.15))}) keeps groups whole."
 
 
 def _by_class(y: Rows, fraction: float, seed: int) -> Rows:
@@ -125,7 +181,7 @@ def _movable(y: Rows, groups: Rows) -> Rows:
     return np.flatnonzero(~np.isin(groups, alone))
 
 
-def _folds(y: Rows, groups: Rows, count: int, seed: int) -> list[Any]:
+def _folds(y: Rows, groups: Rows, count: int, seed: int) -> list[Rows]:
     from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
     with warnings.catch_warnings():

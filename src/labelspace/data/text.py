@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelspace.data import cache
-from labelspace.data.digests import Digests, of_values
+from labelspace.data.digests import Array, Digests, of_values
 from labelspace.data.found import Rows, Taken
 
 PADDING = 0
@@ -123,7 +123,7 @@ def _cached(
     return [part.astype(np.int64) for part in np.split(ids.rows, ends)], vocabulary, ids.notice or words.notice
 
 
-def _block(rows: NDArray[Any]) -> cache.Blocks:
+def _block(rows: Array) -> cache.Blocks:
     yield rows, np.ones(len(rows), dtype=bool)
 
 
@@ -131,7 +131,7 @@ def _as_bytes(words: Sequence[str]) -> NDArray[np.uint8]:
     return np.frombuffer(json.dumps(words).encode(), dtype=np.uint8)[None]
 
 
-def _from_bytes(content: NDArray[Any]) -> tuple[str, ...]:
+def _from_bytes(content: Array) -> tuple[str, ...]:
     """Return the words in an array of bytes; none where it holds something else."""
     try:
         words = json.loads(content.tobytes())

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from labelspace import _checks, models
-from labelspace.data.normalise import Normalise
+from labelspace.data.normalize import Normalize
 from labelspace.decisions.decision import Decision
 from labelspace.decisions.rules import TIE, expected_cost_of
 from labelspace.serving.predictions import check_names
@@ -96,7 +96,7 @@ class Deployed(nn.Module):
     def __init__(self, run: Run, decision: Decision) -> None:
         """Build the parts."""
         super().__init__()
-        self.learner, self.normalise = run.learner().float(), Normalise.stored(run.preprocessing)
+        self.learner, self.normalize = run.learner().float(), Normalize.stored(run.preprocessing)
         self.rule, self.abstain_cost = decision.rule, decision.abstain_cost
         self.temperature = decision.temperature
         self.run, self.decision = run, decision
@@ -118,7 +118,7 @@ class Deployed(nn.Module):
         """Return probabilities, the likeliest class, and the decision."""
         if self.frozen is not None:
             x = self.frozen.extract(self.frozen.prepare(x))
-        scores = self.learner(self.normalise(x)).float()
+        scores = self.learner(self.normalize(x)).float()
         probabilities = torch.softmax(scores / self.temperature, dim=1)
         likeliest = scores.argmax(dim=1)
         # as in decisions.min_cost: equal prices go to the likelier class
@@ -145,7 +145,7 @@ class Deployed(nn.Module):
         if facts["kind"] == "text":
             return torch.randint(0, facts["tokens"] or 1, shape, generator=draw)
         spread = (1, -1) + (1,) * (len(shape) - 2)
-        std, mean = self.normalise.std.reshape(spread), self.normalise.mean.reshape(spread)
+        std, mean = self.normalize.std.reshape(spread), self.normalize.mean.reshape(spread)
         return torch.randn(shape, generator=draw) * std + mean
 
     @torch.no_grad()

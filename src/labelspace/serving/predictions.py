@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from labelspace import _checks
-from labelspace.data.table_files import Columns
+from labelspace.data.tables import Columns
 from labelspace.decisions.decision import Decision
 from labelspace.decisions.decision import stored as stored_decision
 from labelspace.records import RunFolder, whole
@@ -106,7 +106,7 @@ def predictions(
         tally.rows += len(piece.names)
         tally.unread += [(piece.names[place], why) for place, why in piece.problems.items()]
         tally.unseen.update(flat(piece.unseen))
-        tally.decisions.update(name for name in columns["decision"] if name is not None)
+        tally.decisions.update(name for name in columns["decision"] if isinstance(name, str))
         tally.abstained += sum(flag is True for flag in columns["abstained"])
         yield columns
 
@@ -127,11 +127,11 @@ def by_file(inputs: Inputs, x: object) -> bool:
     return inputs.kind == "images" and not (isinstance(x, str | Path) and Path(x).suffix.lower() == ".npz")
 
 
-def _columns(piece: Piece, decision: Decision, scores: Tensor | None, files: bool) -> Columns:
+def _columns(piece: Piece, decision: Decision, scores: Tensor | None, files: bool) -> dict[str, list[object]]:
     names = [name.encode("utf-8", "backslashreplace").decode() for name in piece.names]
-    columns: Columns = {"file": names} if files else {"row": [int(name) for name in names]}
+    columns: dict[str, list[object]] = {"file": [*names]} if files else {"row": [int(name) for name in names]}
     taken = {*columns, *COLUMNS}
-    columns |= {f"input_{name}" if name in taken else name: values for name, values in piece.kept.items()}
+    columns |= {f"input_{name}" if name in taken else name: [*values] for name, values in piece.kept.items()}
     columns |= {name: [None] * len(names) for name in COLUMNS}
     if scores is None:
         return columns

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from labelspace import _checks, _limits
-from labelspace._text_file import read_text
+from labelspace._tables import read_text
 from labelspace.space import LabelSpace, kept_mass
 
 ROOT = ""  # joins the tops of a forest; no class can have this name

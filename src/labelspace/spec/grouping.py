@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from labelspace import _checks
 from labelspace._cells import names_in
-from labelspace._text_file import is_there, read_text
+from labelspace._tables import is_there, read_text
 from labelspace.sources.groups import GROUPINGS, groups
 from labelspace.sources.tree import ROOT
 from labelspace.space import LabelSpace

@@ -8,7 +8,7 @@ import torch
 
 from labelspace import _checks
 from labelspace._inputs import Numbers
-from labelspace._text_file import is_there
+from labelspace._tables import is_there
 from labelspace.sources.lda import lda
 from labelspace.sources.matrices import ordinal, uniform
 from labelspace.sources.text import text

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from labelspace import _checks
-from labelspace._text_file import Row
+from labelspace._tables import Row
 from labelspace.sources.tree import DEEPEST, ROOT, tree
 from labelspace.space import LabelSpace
 from labelspace.spec.naming import OWNER, canonical, matched

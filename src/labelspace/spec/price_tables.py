@@ -10,7 +10,7 @@ from torch import Tensor
 
 from labelspace import _checks
 from labelspace._cells import unguarded
-from labelspace._text_file import Row, read_text, table
+from labelspace._tables import Row, pointed, read_text, table
 from labelspace.spec.naming import OWNER, canonical, matched, suggestion
 
 ANY = ("*", "default")
@@ -149,7 +149,7 @@ def _price(cell: str, true: str, predicted: str, line: int, decimal_comma: bool)
     right = true == predicted != "*"
     if right and not cell:
         return 0.0
-    text = cell.replace(",", ".") if decimal_comma and cell.count(",") == 1 and "." not in cell else cell
+    text = pointed(cell) if decimal_comma else cell
     try:
         price = math.nan if "_" in text else float(text)
     except ValueError:

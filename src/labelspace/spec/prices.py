@@ -10,7 +10,7 @@ from torch import Tensor
 
 from labelspace import _checks
 from labelspace._inputs import Numbers
-from labelspace._text_file import is_there
+from labelspace._tables import is_there
 from labelspace.sources.matrices import cost
 from labelspace.space import LabelSpace
 from labelspace.spec.named import numeric_order, order_of

@@ -9,7 +9,7 @@ from typing import Any
 
 from labelspace import _checks
 from labelspace._packages import optional
-from labelspace._text_file import read_text, table
+from labelspace._tables import read_text, table
 from labelspace.sources.tree import DEEPEST
 from labelspace.space import LabelSpace
 from labelspace.spec.naming import OWNER

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from labelspace import _plugins
 from labelspace._checks import WorkError
 from labelspace._plugins import Plugin
-from labelspace.data import handed
+from labelspace.data import given
 from labelspace.data.dataset import Dataset
 from labelspace.data.given import as_dataset
 from labelspace.records import RunFolder
@@ -56,7 +56,7 @@ class Task(NamedTuple):
     """One run to do, or several that train together; dataset and space are given where they have no name."""
 
     configs: tuple[Config, ...]
-    dataset: Dataset | Path | None = None  # where ``data.handed`` wrote it, for a task that goes to another process
+    dataset: Dataset | Path | None = None  # where ``data.given`` wrote it, for a task that goes to another process
     space: LabelSpace | None = None
     plugins: tuple[Plugin, ...] = ()  # methods and models that were registered in the parent alone
 
@@ -172,7 +172,7 @@ def _tasks(
     """Give the tasks; data in memory are on disk meanwhile, unless this very process does them."""
     brought = tuple(_plugins.snapshot())
     elsewhere = parts and not isinstance(executor, InProcess)
-    with handed.on_disk(dataset if elsewhere else None, folder) as place:
+    with given.on_disk(dataset if elsewhere else None, folder) as place:
         yield [Task(tuple(configs[number] for number in part), place or dataset, space, brought) for part in parts]
 
 
@@ -214,7 +214,7 @@ def _do(folder: str, checkpoint_seconds: float, task: Task) -> Done:
 
 def _done(folder: str, checkpoint_seconds: float, task: Task) -> list[tuple[str, str | None]]:
     dataset = (
-        handed.taken(task.dataset) if isinstance(task.dataset, Path) else task.dataset or named_dataset(task.configs[0])
+        given.taken(task.dataset) if isinstance(task.dataset, Path) else task.dataset or named_dataset(task.configs[0])
     )
     jobs = alike(prepare(task.configs[0], dataset, task.space), task.configs)
     if len(jobs) == 1:

@@ -178,7 +178,7 @@ def _named_space(spec: str | LabelSpace, config: Config, dataset: Dataset) -> La
         return named(spec, dataset.names, among=dataset.source.get("all_names"))
     # from the labels that are trained on: a space that knew the clean ones would leak them
     y = training_labels(Job(config, dataset, None))
-    return named("lda", dataset.names, dataset.normalise(dataset.train.x), y)
+    return named("lda", dataset.names, dataset.normalize(dataset.train.x), y)
 
 
 def teacher_digest(folder: str) -> str:

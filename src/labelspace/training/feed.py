@@ -13,7 +13,7 @@ from labelspace import _checks, _devices, _distributed
 from labelspace.data import cache, digests
 from labelspace.data.columns import Encoding
 from labelspace.data.dataset import Dataset, Kind, Split
-from labelspace.data.normalise import statistics
+from labelspace.data.normalize import statistics
 from labelspace.learner import Learner
 from labelspace.models.backbones import Backbone
 from labelspace.training.config import Config
@@ -53,13 +53,12 @@ class Preprocessing(TypedDict):
 
 def preprocessing_of(dataset: Dataset, model: nn.Module) -> Preprocessing:
     """Return what a record must hold to build the model again and to prepare its samples."""
-    normalised = dataset.normalise.plain()
     facts: Preprocessing = {
         "kind": dataset.kind,
         "names": list(dataset.names),
         "input_shape": list(dataset.input_shape),
-        "mean": normalised["mean"],
-        "std": normalised["std"],
+        "mean": dataset.normalize.mean.tolist(),
+        "std": dataset.normalize.std.tolist(),
         "train_samples": len(dataset.train),
         "tokens": None if dataset.vocabulary is None else len(dataset.vocabulary),
         "vocabulary": None if dataset.vocabulary is None else list(dataset.vocabulary),
@@ -130,7 +129,7 @@ class Feed:
             yield self.take(rows), self.y[rows]
 
     def _normalised(self, x: Tensor) -> Tensor:
-        batch = self.dataset.normalise(x)
+        batch = self.dataset.normalize(x)
         if not batch.is_floating_point():
             return batch
         batch = batch.to(self.dtype)
@@ -156,7 +155,7 @@ def extract(dataset: Dataset, backbone: Backbone) -> Dataset:
     key = digests.of_values(dataset.key, backbone.key)
     raw = {"kind": dataset.kind, "shape": list(dataset.input_shape)}
     source = {**dataset.source, "backbone": backbone.key, "raw": raw}
-    normalise = statistics(parts["train"].x, "features")
+    normalize = statistics(parts["train"].x, "features")
     return Dataset(
         train=parts["train"],
         validation=parts["validation"],
@@ -164,7 +163,7 @@ def extract(dataset: Dataset, backbone: Backbone) -> Dataset:
         names=dataset.names,
         kind="features",
         source=source,
-        normalise=normalise,
+        normalize=normalize,
         key=key,
     )
 

@@ -11,18 +11,17 @@ import torch
 from torch import Tensor
 
 from labelspace import _checks
-from labelspace.data import memory
+from labelspace.data import memory, streams, tables
 from labelspace.data import text as tokeniser
 from labelspace.data.columns import Encoding
 from labelspace.data.dataset import Kind
+from labelspace.data.images import ENDINGS
+from labelspace.data.missing import is_blank
 from labelspace.data.npy import Stored
 from labelspace.data.readers import arrays
-from labelspace.data.readers.image_folder import ENDINGS
 from labelspace.data.readers.table import TEXTS
-from labelspace.data.streams import pictures as picture_stream
-from labelspace.data.streams import rows as unlabelled
-from labelspace.data.streams import tables as table_stream
-from labelspace.data.table_files import Columns, is_blank
+from labelspace.data.streams import ASKED
+from labelspace.data.tables import Columns
 from labelspace.training.feed import InputFacts, Preprocessing
 
 OWNER = "Run"
@@ -111,7 +110,7 @@ class Inputs:
             yield from self._arrays(path, size, keep)
         elif self.kind == "images":
             yield from self._pictures(x if path is None else path, size, keep)
-        elif self.kind in ("table", "text") and (path is None or table_stream.is_table(path)):
+        elif self.kind in ("table", "text") and (path is None or tables.is_table(path)):
             yield from self._rows(x if path is None else path, size, keep)
         else:
             raise self._refused(type(x).__name__ if path is None else str(path))
@@ -122,8 +121,8 @@ class Inputs:
         if path is None or not path.exists():
             return None
         if self.kind == "images" and path.suffix.lower() != ".npz":
-            return len(picture_stream.listed(path))
-        return table_stream.rows_in(path) if path.is_file() else None
+            return len(streams.pictures_in(path))
+        return tables.rows_in(path, ASKED) if path.is_file() else None
 
     def _pictures(self, x: object, size: int, keep: Sequence[str]) -> Iterator[Piece]:
         files = x if isinstance(x, Path) else [Path(one) for one in _listed(x) if isinstance(one, str | Path)]
@@ -136,8 +135,8 @@ class Inputs:
             raise _checks.fail(OWNER, "x", "a tensor: the run did not record the size of its pictures", str(x), remedy)
         _check_kept(keep, [], "pictures")
         channels, height, width = self.shape
-        pictures = picture_stream.listed(files)
-        for names, rows, problems in picture_stream.pieces(pictures, (channels, height, width), self.resized, size):
+        pictures = streams.pictures_in(files)
+        for names, rows, problems in streams.picture_pieces(pictures, (channels, height, width), self.resized, size):
             yield Piece(names, torch.from_numpy(rows), problems, {}, {})
 
     def _arrays(self, path: Path, size: int, keep: Sequence[str]) -> Iterator[Piece]:
@@ -161,14 +160,16 @@ class Inputs:
     def _rows(self, x: object, size: int, keep: Sequence[str]) -> Iterator[Piece]:
         if self.kind == "text" and (texts := _listed(x)) and all(isinstance(one, str) for one in texts):
             x = {self.column or TEXTS[0]: texts}
-        names = [column.name for column in self.encoding.columns] if self.encoding else []
+        columns = self.encoding.columns if self.encoding else ()
+        names = [column.name for column in columns]
         wanted = [*(names if self.kind == "table" else [self.column or TEXTS[0]]), *keep]
         if isinstance(x, Path):
-            tables = table_stream.pieces(x, size, wanted)
+            numbers = [column.name for column in columns if column.categories is None]
+            pieces = tables.pieces(x, size, ASKED, wanted, numbers)
         else:
-            tables = unlabelled.slices(self._columns(x), size)
+            pieces = streams.slices(self._columns(x), size)
         start = 0
-        for table in tables:
+        for table in pieces:
             _check_kept(keep, list(table), "the table")
             rows = len(next(iter(table.values())))
             samples, problems, unseen = self._encoded(table, start)
@@ -188,9 +189,9 @@ class Inputs:
         if self.encoding is None:
             remedy = "Train again to have the encoding of its columns recorded."
             raise _checks.fail(OWNER, "x", "a tensor: the run did not record how columns are encoded", "rows", remedy)
-        unlabelled.check_columns([column.name for column in self.encoding.columns], table)
-        problems = unlabelled.row_problems(self.encoding, table, self.rule, start)
-        good = unlabelled.without(table, problems)
+        streams.check_columns([column.name for column in self.encoding.columns], table)
+        problems = streams.row_problems(self.encoding, table, self.rule, start)
+        good = streams.without(table, problems)
         unseen = {column.name: column.unseen(good[column.name]) for column in self.encoding.columns}
         x = torch.from_numpy(self.encoding.apply(good))
         return x, problems, {name: counts for name, counts in unseen.items() if counts}
@@ -199,9 +200,9 @@ class Inputs:
         column = self.column or next((name for name in table if name.lower() in TEXTS), TEXTS[0])
         if column not in table and len(table) == 1:
             column = next(iter(table))
-        unlabelled.check_columns([column], table)
+        streams.check_columns([column], table)
         problems = {row: f"no text in {column!r}" for row, value in enumerate(table[column]) if is_blank(value)}
-        texts = [str(value) for value in unlabelled.without({column: table[column]}, problems)[column]]
+        texts = [str(value) for value in streams.without({column: table[column]}, problems)[column]]
         if self.words is None:
             return texts, problems
         assert self.shape is not None

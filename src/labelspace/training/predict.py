@@ -9,7 +9,7 @@ from torch import Tensor
 
 from labelspace import _checks, _devices, models
 from labelspace.analysis.features import activations, layer_names
-from labelspace.data.normalise import Normalise
+from labelspace.data.normalize import Normalize
 from labelspace.training import feed
 from labelspace.training.inputs import Inputs, Samples
 from labelspace.training.restored import Finished
@@ -43,7 +43,7 @@ def _place(run: Finished, device: str) -> torch.device:
 
 def _prepared(run: Finished, function: Callable[[Tensor], Tensor], device: torch.device) -> Scorer:
     """Return a function of samples that are first brought into the form the run's model takes, and to its device."""
-    normalise = Normalise.stored(run.preprocessing)
+    normalize = Normalize.stored(run.preprocessing)
     dtype = torch.float64 if run.config.precision == "float64" else torch.float32
     frozen = None if run.config.backbone is None else models.backbone(run.config.backbone)
 
@@ -51,7 +51,7 @@ def _prepared(run: Finished, function: Callable[[Tensor], Tensor], device: torch
     def prepared(samples: Samples) -> Tensor:
         rows = samples if frozen is None else backbone_features(frozen, samples)
         assert isinstance(rows, Tensor)
-        batch = normalise(rows)
+        batch = normalize(rows)
         if batch.is_floating_point():
             batch = batch.to(dtype)
             if run.config.channels_last and batch.ndim == 4:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from labelspace import _checks, _plugins
 from labelspace.data.dataset import Dataset
-from labelspace.data.normalise import Normalise
+from labelspace.data.normalize import Normalize
 from labelspace.learner import Learner
 from labelspace.space import LabelSpace
 from labelspace.training.build import Outline, make_learner
@@ -136,7 +136,7 @@ class Teacher(nn.Module):
                 raise _checks.fail("train", "teacher", expected, theirs[name])
         self.learner = run.learner().requires_grad_(False)
         self.in_float64 = run.config.precision == "float64"
-        student, own = dataset.normalise, Normalise.stored(facts)
+        student, own = dataset.normalize, Normalize.stored(facts)
         self.alike = torch.equal(student.mean, own.mean) and torch.equal(student.std, own.std)
         # buffers, so that they move to the student's device once
         for name, tensor in zip(STATISTICS, (student.mean, student.std, own.mean, own.std), strict=True):

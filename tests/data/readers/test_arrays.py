@@ -1,3 +1,5 @@
+"""Arrays in files and in memory."""
+
 import numpy as np
 import pytest
 import torch
@@ -5,6 +7,8 @@ import torch
 from labelspace import data
 
 X = np.random.default_rng(0).normal(size=(40, 3))
+
+
 Y = np.tile([0, 1], 20)
 
 
@@ -80,3 +84,41 @@ def test_arrays_of_other_names_are_explained(tmp_path):
     (tmp_path / "c.npz").write_bytes(b"nothing")
     with pytest.raises(ValueError, match="c.npz"):
         data.load(tmp_path / "c.npz")
+
+
+def test_tensors_that_hold_no_array_of_numbers():
+    dense = torch.from_numpy(X)
+    for x in (dense.to_sparse(), dense.to(torch.bfloat16)):
+        assert data.load((x, Y)).input_shape == (3,)
+    same = data.load((dense.to_sparse(), Y))
+    torch.testing.assert_close(same.train.x, data.load((dense, Y)).train.x)
+    with pytest.raises(TypeError, match="`x` of data.load must be .* Got a tensor on the meta device"):
+        data.load((dense.to("meta"), Y))
+    with pytest.raises(TypeError, match="`y` of data.load must be .* Got a tensor on the meta device"):
+        data.load((dense, torch.from_numpy(Y).to("meta")))
+    with pytest.raises(TypeError, match="`x` of data.load must be an array, a tensor, or lists of one length"):
+        data.load(([[1.0], [1.0, 2.0]], Y))
+
+
+@pytest.mark.parametrize("shape", [(40, 0), (40, 3, 0), (40, 0, 5)])
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8])
+def test_samples_without_numbers(shape, dtype):
+    with pytest.raises(ValueError, match="samples with numbers in them"):
+        data.load((np.zeros(shape, dtype), Y))
+
+
+def test_a_label_that_is_one_number():
+    with pytest.raises(ValueError, match="one row per label"):
+        data.load((X, np.array(3)))
+
+
+@pytest.mark.parametrize("groups", [np.array(3), np.zeros((40, 2)), np.zeros(39)])
+def test_groups_of_another_shape(groups):
+    with pytest.raises(ValueError, match="one row per label"):
+        data.load((X, Y), groups=groups)
+
+
+def test_one_name_is_a_name(tmp_path):
+    np.savez(tmp_path / "a.npz", x=X, y=np.zeros(40, int), names=np.array("only"))
+    with pytest.raises(ValueError, match="at least two classes. Got only 'only'"):
+        data.load(tmp_path / "a.npz")

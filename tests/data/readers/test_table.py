@@ -1,18 +1,19 @@
+"""Tables with labels."""
+
 import csv
 import gzip
 import io
-import json
 import sys
 
-import numpy as np
 import pytest
 import torch
 from torch.testing import assert_close
 
 from labelspace import data
-from labelspace.data.columns import Encoding
 
 ROWS = [[str(i), f"{i / 7:.3f}", "red" if i % 3 else "blue", f"p{i // 4}", "yes" if i % 2 else "no"] for i in range(40)]
+
+
 HEADER = ["id", "size", "colour", "patient", "sick"]
 
 
@@ -30,7 +31,7 @@ def test_numbers_and_categories(tmp_path):
     assert dataset.names == ("no", "yes")
     assert dataset.source["columns"] == ["size", "colour=blue", "colour=red"]
     assert dataset.train.x.dtype == torch.float32
-    assert_close(dataset.normalise(dataset.train.x).mean(0), torch.zeros(3), atol=1e-5, rtol=0)
+    assert_close(dataset.normalize(dataset.train.x).mean(0), torch.zeros(3), atol=1e-5, rtol=0)
     packed = data.load(write(tmp_path / "t.csv.gz", ROWS), ignore=["id", "patient"])
     assert packed.key == dataset.key
     as_category = data.load(tmp_path / "t.csv", ignore=["patient", "colour", "size"], categorical=["id"])
@@ -51,39 +52,6 @@ def test_groups_stay_together(tmp_path):
     assert sum(len(side) for side in sides) == 10
     assert all(len(side) >= 1 for side in sides)
     assert "patient" not in " ".join(dataset.source["columns"])
-
-
-def test_missing_values_need_a_rule(tmp_path):
-    rows = [list(row) for row in ROWS]
-    rows[3][1] = rows[4][1] = "NA"
-    rows[5][2] = ""
-    path = write(tmp_path / "t.csv", rows)
-    with pytest.raises(ValueError, match=r"`missing`.*2 in 'size', 1 in 'colour' \(of 40 rows\).*missing='median'"):
-        data.load(path, ignore=["id", "patient"])
-    filled = data.load(path, ignore=["id", "patient"], missing="median")
-    assert filled.source["missing"] == {"size": 2, "colour": 1}
-    assert torch.isfinite(filled.train.x).all()
-    dropped = data.load(path, ignore=["id", "patient"], missing="drop")
-    assert sum(dropped.source["counts"].values()) == 37
-    assert dropped.source["dropped rows"] == 3
-
-
-def test_the_median_is_of_the_training_part(tmp_path):
-    train = write(
-        tmp_path / "train.csv", [[value, i % 2] for i, value in enumerate([1, 2, 3, 4, 5, 6, 7, 8])], ["v", "y"]
-    )
-    write(tmp_path / "validation.csv", [[1000, 0], [1001, 1]], ["v", "y"])
-    write(tmp_path / "test.csv", [["", 0], [2000, 1]], ["v", "y"])
-    dataset = data.load(train.parent, missing="median")
-    assert dataset.test.x.flatten().tolist() == [4.5, 2000]
-
-
-def test_missing_labels_are_never_made_up(tmp_path):
-    rows = [[i, "" if i == 3 else i % 2] for i in range(20)]
-    path = write(tmp_path / "t.csv", rows, ["v", "y"])
-    with pytest.raises(ValueError, match="1 in 'y'.*not made up"):
-        data.load(path, missing="median")
-    assert sum(data.load(path, missing="drop").source["counts"].values()) == 19
 
 
 @pytest.mark.parametrize(
@@ -111,13 +79,6 @@ def test_text_of_another_encoding_is_named(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"a,y\n\xff,1\n")
     with pytest.raises(ValueError, match="not UTF-8"):
         data.load(tmp_path / "t.csv")
-
-
-def test_free_text_is_not_taken_for_a_category(tmp_path):
-    path = write(tmp_path / "t.csv", [[f"review number {i}", i, i % 2] for i in range(150)], ["review", "n", "y"])
-    with pytest.raises(ValueError, match="'review' with 150 different texts.*text='review'"):
-        data.load(path)
-    assert data.load(path, text="review").kind == "text"
 
 
 def test_a_class_that_is_only_in_the_test_part(tmp_path):
@@ -161,30 +122,3 @@ def test_a_damaged_parquet_file_is_named(tmp_path):
     (tmp_path / "t.parquet").write_bytes(b"PAR1")
     with pytest.raises(ValueError, match="a readable t.parquet"):
         data.load(tmp_path / "t.parquet")
-
-
-def test_the_encoding_is_written_down_and_gives_the_same_features(tmp_path):
-    rows = [list(row) for row in ROWS]
-    rows[3][1] = rows[30][1] = "NA"
-    rows[5][2] = rows[31][2] = ""
-    dataset = data.load(write(tmp_path / "t.csv", rows), ignore=["id", "patient"], missing="median")
-    encoding = Encoding.stored(json.loads(json.dumps(dataset.source["encoding"])))
-    table = {"colour": [row[2] for row in rows], "other": rows, "size": [row[1] for row in rows]}
-    everything = {tuple(row) for row in encoding.apply(table).tolist()}
-    for part in dataset.parts.values():
-        assert {tuple(row) for row in part.x.tolist()} <= everything
-    assert encoding.features == dataset.source["columns"]
-
-
-def test_an_encoding_by_hand():
-    table = {"size": ["1", "3", "", "100"], "colour": ["red", "blue", None, "green"]}
-    encoding = Encoding.fit(table, {"size": "numeric", "colour": "categorical"}, np.array([0, 1, 2]))
-    # the median of 1 and 3; of two colours that are equally frequent the first by name
-    assert encoding.plain() == [
-        {"name": "size", "fill": 2.0},
-        {"name": "colour", "fill": "blue", "categories": ["blue", "red"]},
-    ]
-    assert encoding.apply(table).tolist() == [[1, 0, 1], [3, 1, 0], [2, 1, 0], [100, 0, 0]]
-    assert encoding.apply(table).dtype == np.float32
-    assert encoding.columns[1].unseen(table["colour"]) == {"green": 1}
-    assert encoding.apply({"size": [], "colour": []}).shape == (0, 3)

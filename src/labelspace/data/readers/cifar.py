@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from labelspace import _checks
 from labelspace.data import digests, files, labels
+from labelspace.data.digests import Array
 from labelspace.data.found import Found, ranges, rows_of
 
 NAMES_10 = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
@@ -63,7 +62,7 @@ def _required(folder: Path, name: str) -> list[Path]:
     return [path]
 
 
-def _records(path: Path, label_bytes: int) -> NDArray[Any]:
+def _records(path: Path, label_bytes: int) -> Array:
     record = label_bytes + PIXELS
     content = files.contents(path, MOST_RECORDS * record)
     if not content or len(content) % record:

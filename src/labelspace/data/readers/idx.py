@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from math import prod
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from labelspace import _checks
 from labelspace.data import digests, files, labels
+from labelspace.data.digests import Array
 from labelspace.data.found import Found, ranges, rows_of
 
 FASHION = (
@@ -62,7 +61,7 @@ def read(folder: Path, *, names: Sequence[str] | None = None) -> Found:
     return Found("images", y, classes, given, found, digests.of_files(paths.values()), source, rows_of(x, found))
 
 
-def parse(path: Path) -> NDArray[Any]:
+def parse(path: Path) -> Array:
     """Return the array of one IDX file of bytes: two zeros, the type, the number of axes, the sizes, the values."""
     head = files.beginning(path, LONGEST_HEAD)
     if len(head) < 4 or head[:2] != b"\0\0" or head[2] != 0x08:

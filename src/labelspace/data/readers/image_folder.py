@@ -9,11 +9,10 @@ import numpy as np
 
 from labelspace import _checks
 from labelspace.data import digests, files, images, labels
+from labelspace.data.files import HIDDEN
 from labelspace.data.found import Found, Rows
-from labelspace.data.walk import HIDDEN, files_below
 
 OWNER = "data.load"
-ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm", ".pbm")
 PARTS = {
     "train": "train",
     "training": "train",
@@ -49,7 +48,7 @@ def read(
         group_by: a regular expression; what it finds in a picture's path (its first bracket, if it has one) is
             the picture's group, for example ``r"patient(\d+)"``.
     """
-    paths = _listed(folder)
+    paths = images.below(folder)
     parts = {place.parts[0]: PARTS.get(place.parts[0].lower()) for place in paths}
     in_parts = "train" in parts.values()
     kept = [place for place in paths if not in_parts or parts[place.parts[0]]]
@@ -74,12 +73,6 @@ def read(
         lambda order: images.take(pictures, found, wanted, order),
         None if group_by is None else _groups([place.as_posix() for place in kept], group_by),
     )
-
-
-def _listed(folder: Path) -> list[Path]:
-    """Return the pictures below a folder, relative to it, in an order that no file system decides."""
-    found = (path.relative_to(folder) for path in files_below(folder) if path.suffix.lower() in ENDINGS)
-    return sorted(found, key=lambda place: place.as_posix())
 
 
 def _classes(folder: Path, parts: dict[str, str | None] | None) -> tuple[str, ...]:

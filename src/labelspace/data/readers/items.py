@@ -2,16 +2,19 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from labelspace import _checks, _limits
-from labelspace.data import files, images, memory, table_files
+from labelspace import _checks, _limits, _opening
+from labelspace.data import images, memory, tables
+from labelspace.data.digests import Array
 from labelspace.data.found import Found
 from labelspace.data.readers import arrays, table
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 OWNER = "data.load"
 PAIR = "pairs (x, y) of a tensor, an array, a picture or a number and a class"
@@ -19,17 +22,17 @@ PAIR = "pairs (x, y) of a tensor, an array, a picture or a number and a class"
 
 @dataclass(frozen=True)
 class _Part:
-    x: NDArray[Any] | list[NDArray[Any]]  # a list while pictures may still be grey or coloured
+    x: Array | list[Array]  # a list while pictures may still be grey or coloured
     y: list[Any]
     classes: tuple[str, ...] | None = None
     groups: list[Any] | None = None
 
 
 def read(
-    source: Any,
+    source: object,
     *,
     names: Sequence[str] | None = None,
-    groups: Any = None,
+    groups: object = None,
     resize: int | tuple[int, int] | None = None,
     colour: bool | None = None,
 ) -> Found:
@@ -50,7 +53,7 @@ def read(
 
 
 def read_pictures(
-    source: Any,
+    source: object,
     *,
     label: str | None = None,
     group_by: str | None = None,
@@ -87,7 +90,7 @@ def _wanted(resize: int | tuple[int, int] | None, colour: bool | None) -> images
 
 def _found(
     found: Mapping[str, _Part],
-    stored: dict[str, NDArray[Any]],
+    stored: dict[str, Array],
     names: Sequence[str] | None,
     wanted: images.Wanted,
     title: str,
@@ -111,7 +114,7 @@ def _colour(wanted: images.Wanted) -> bool | None:
     return None if wanted.grey is None else not wanted.grey
 
 
-def _stacked(part: str, rows: NDArray[Any] | list[NDArray[Any]], coloured: bool) -> NDArray[Any]:
+def _stacked(part: str, rows: Array | list[Array], coloured: bool) -> Array:
     if not isinstance(rows, list):
         return rows
     same = [np.repeat(row, 3, axis=0) if coloured and len(row) == 1 else row for row in rows]
@@ -128,7 +131,7 @@ def _of_items(name: str, part: Any, wanted: images.Wanted) -> _Part:
     if isinstance(part, tuple):
         x, y = arrays.pair(part)
         return _Part(x, y.tolist() if y.ndim else [])
-    rows: list[NDArray[Any]] = []
+    rows: list[Array] = []
     labels: list[Any] = []
     pictured: list[bool] = []
     for number, item in enumerate(_items(name, part)):
@@ -145,7 +148,7 @@ def _of_pictures(
     name: str, part: Any, columns: tuple[str, str, str | None], wanted: images.Wanted, named: bool
 ) -> _Part:
     picture, label, group_by = columns
-    rows: list[NDArray[Any]] = []
+    rows: list[Array] = []
     for number, item in enumerate(_items(name, part)):
         rows.append(_row(item[picture], wanted, f"row {number} of {name!r}"))
         _check_room(rows, len(part))
@@ -157,8 +160,8 @@ def _of_pictures(
 def _columns(part: Any, label: str | None, group_by: str | None, ignore: Sequence[str]) -> tuple[str, str, str | None]:
     """Return the columns of pictures, labels and groups."""
     for option, wanted in (("label", label), ("group_by", group_by)):
-        table_files.check_columns(option, [] if wanted is None else [wanted], part.column_names)
-    table_files.check_columns("ignore", ignore, part.column_names)
+        tables.check_columns(option, [] if wanted is None else [wanted], part.column_names)
+    tables.check_columns("ignore", ignore, part.column_names)
     pictures = [name for name in memory.picture_columns(part) if name not in ignore]
     if len(pictures) != 1:
         listed = ", ".join(repr(name) for name in pictures) or "none"
@@ -187,11 +190,11 @@ def _items(name: str, part: Any) -> Iterator[Any]:
         yield item
 
 
-def _pictured(value: Any) -> bool:
+def _pictured(value: object) -> "TypeGuard[Image.Image]":
     return hasattr(value, "getbands")  # of Pillow, which may not be here
 
 
-def _row(value: Any, wanted: images.Wanted, where: str) -> NDArray[Any]:
+def _row(value: object, wanted: images.Wanted, where: str) -> Array:
     if _pictured(value):
         grey = value.mode in images.GREY_MODES if wanted.grey is None else wanted.grey
         return images.as_row(value, grey, wanted.size)
@@ -210,7 +213,7 @@ def _label(value: Any, number: int, part: str) -> Any:
     return plain
 
 
-def _one_shape(part: str, rows: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def _one_shape(part: str, rows: Sequence[Array]) -> Array:
     first = rows[0]
     for number, row in enumerate(rows):
         if row.shape != first.shape or row.dtype != first.dtype:
@@ -219,9 +222,9 @@ def _one_shape(part: str, rows: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return np.stack(rows)
 
 
-def _check_room(rows: Sequence[NDArray[Any]], count: int) -> None:
+def _check_room(rows: Sequence[Array], count: int) -> None:
     """Refuse, from the first sample on, what would take more memory than anything that is read may fill."""
-    most = _limits.cap(files.MOST)
+    most = _limits.cap(_opening.MOST)
     if len(rows) & (len(rows) - 1):  # asked after 1, 2, 4, 8 … samples: pictures may differ in size
         return
     taken = sum(row.nbytes for row in rows) * count // len(rows)

@@ -1,18 +1,18 @@
 """Tables, in files or in memory: columns of numbers and categories, or one column of text, and a column of labels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelspace import _checks
-from labelspace.data import columns, digests, labels, memory, table_files
+from labelspace.data import columns, digests, labels, memory, tables
 from labelspace.data import missing as rules
 from labelspace.data import text as tokeniser
 from labelspace.data.found import Found, Rows, Taken, ranges
-from labelspace.data.table_files import Columns
+from labelspace.data.tables import Columns
 
 OWNER = "data.load"
 LABELS = ("label", "class", "target", "y")
@@ -21,11 +21,11 @@ TEXTS = ("text", "sentence")
 
 def recognises(folder: Path) -> bool:
     """Return whether a folder holds tables called train and test."""
-    return "train" in table_files.of_folder(folder)
+    return "train" in tables.of_folder(folder)
 
 
 def read(
-    source: Any,
+    source: object,
     *,
     label: str | None = None,
     text: str | None = None,
@@ -55,32 +55,36 @@ def read(
         missing: what to do about cells without a value: ``"error"`` names the columns, ``"drop"`` leaves the rows
             out, ``"median"`` puts the training part's median (of a category: its most frequent one) in their place.
         names: class names in the order of the labels.
-        delimiter: what separates the cells of a CSV file.
+        delimiter: what separates the cells of a file; found by looking (comma, semicolon, tab, vertical bar) if not
+            given. Beside semicolons, commas in columns of numbers are decimal marks.
         vocabulary: the largest number of words, for text.
         max_length: how many words of each text are kept.
     """
     _checks.choice(OWNER, "missing", missing, rules.RULES)
     _checks.whole(OWNER, "vocabulary", vocabulary, low=3)
     _checks.whole(OWNER, "max_length", max_length, low=1)
-    on_disk = isinstance(source, str | Path)
-    parts, known = _on_disk(Path(source), delimiter) if on_disk else _in_memory(source, delimiter)
+    path = Path(source) if isinstance(source, str | Path) else None
+    parts, known, decimal_commas = _in_memory(source, delimiter) if path is None else _on_disk(path, delimiter)
     table, counts = _merged(parts)
     roles = _roles(table, label or _of_classes(known, table, text, group_by, ignore), text, group_by, ignore)
     others = [name for name in (roles.label, roles.text, roles.group_by) if name is not None]
+    if decimal_commas:
+        table = tables.pointed(table, columns.decimal(table, roles.features))
     table, counts, facts = rules.settle(table, counts, roles.features, others, missing)
-    if not on_disk:
+    if path is None:
         memory.check_cells(table, [*roles.features, *others])
     if names is None and roles.label in known:
         names = memory.in_order({"train": known[roles.label]}, table[roles.label])
-    options: dict[str, Any] = {"label": roles.label, "text": roles.text, "group_by": group_by, "missing": missing}
+    options: dict[str, object] = {"label": roles.label, "text": roles.text, "group_by": group_by, "missing": missing}
     y, classes = labels.encode(_objects(table[roles.label]), names)
     rows = _Rows(y, classes, ranges(counts), _groups(table, group_by))
-    source = {"reader": "table", "path": Path(source).name if on_disk else "table", "options": options, **facts}
+    source = {"reader": "table", "path": "table" if path is None else path.name, "options": options, **facts}
     if roles.text is not None:
         options.update(vocabulary=vocabulary, max_length=max_length)
-        return _texts([str(value) for value in table[roles.text]], rows, source)
+        return _texts([str(value) for value in table[roles.text]], rows, source, vocabulary, max_length)
     options.update(numeric=list(numeric), categorical=list(categorical), ignore=list(ignore))
-    return _numbers({name: table[name] for name in roles.features}, rows, source)
+    features = {name: table[name] for name in roles.features}
+    return _numbers(features, columns.kinds(features, numeric, categorical), rows, source)
 
 
 @dataclass(frozen=True)
@@ -102,8 +106,8 @@ class _Rows:
 def _roles(table: Columns, label: str | None, text: str | None, group_by: str | None, ignore: Sequence[str]) -> _Roles:
     """Return what each column is for."""
     for option, wanted in (("label", label), ("text", text), ("group_by", group_by)):
-        table_files.check_columns(option, [] if wanted is None else [wanted], table)
-    table_files.check_columns("ignore", ignore, table)
+        tables.check_columns(option, [] if wanted is None else [wanted], table)
+    tables.check_columns("ignore", ignore, table)
     label = label_of([name for name in table if name not in {text, group_by, *ignore}]) if label is None else label
     rest = [name for name in table if name not in {label, group_by, *ignore}]
     if text is None and len(rest) == 1 and rest[0].lower() in TEXTS:
@@ -117,9 +121,8 @@ def _groups(table: Columns, group_by: str | None) -> Rows | None:
     return np.unique([str(value) for value in table[group_by]], return_inverse=True)[1].astype(np.int64)
 
 
-def _texts(texts: list[str], rows: _Rows, source: dict[str, Any]) -> Found:
+def _texts(texts: list[str], rows: _Rows, source: Mapping[str, object], size: int, length: int) -> Found:
     found = digests.of_texts(texts)
-    size, length = source["options"]["vocabulary"], source["options"]["max_length"]
 
     def take(order: Sequence[Rows]) -> Taken:
         return tokeniser.take(texts, found, order, size, length)
@@ -128,10 +131,9 @@ def _texts(texts: list[str], rows: _Rows, source: dict[str, Any]) -> Found:
     return Found("text", rows.y, rows.names, rows.given, found, content, source, take, rows.groups, texts)
 
 
-def _numbers(table: Columns, rows: _Rows, source: dict[str, Any]) -> Found:
+def _numbers(table: Columns, kinds: Mapping[str, str], rows: _Rows, source: Mapping[str, object]) -> Found:
     if not table:
         raise _checks.fail(OWNER, "name_or_path", "a table with columns to learn from", "only the label")
-    kinds = columns.kinds(table, source["options"]["numeric"], source["options"]["categorical"])
     columns.check_numbers(table, kinds)
     found = digests.of_bytes(repr(row).encode() for row in zip(*table.values(), strict=True))
 
@@ -144,11 +146,13 @@ def _numbers(table: Columns, rows: _Rows, source: dict[str, Any]) -> Found:
 
 
 def _on_disk(path: Path, delimiter: str | None) -> memory.Tables:
-    paths = table_files.of_folder(path) if path.is_dir() else {"all": path}
-    return memory.Tables({part: table_files.read(file, delimiter) for part, file in paths.items()}, {})
+    paths = tables.of_folder(path) if path.is_dir() else {"all": path}
+    read = {part: tables.read(file, delimiter) for part, file in paths.items()}
+    commas = any(table.decimal_commas for table in read.values())
+    return memory.Tables({part: table.columns for part, table in read.items()}, {}, commas)
 
 
-def _in_memory(source: Any, delimiter: str | None) -> memory.Tables:
+def _in_memory(source: object, delimiter: str | None) -> memory.Tables:
     if delimiter is not None:
         raise _checks.fail(OWNER, "delimiter", "left out for tables in memory", repr(delimiter))
     return memory.tables(source)
@@ -168,7 +172,7 @@ def _merged(tables: dict[str, Columns]) -> tuple[Columns, dict[str, int]]:
 
 
 def _of_classes(
-    known: Mapping[str, Any], table: Columns, text: str | None, group_by: str | None, ignore: Sequence[str]
+    known: Collection[str], table: Columns, text: str | None, group_by: str | None, ignore: Sequence[str]
 ) -> str | None:
     """Return the column of labels among those that say which classes they hold; None if there are none."""
     free = [name for name in table if name in known and name not in {text, group_by, *ignore}]
@@ -188,7 +192,7 @@ def label_of(free: Sequence[str]) -> str:
     return next((lower[name] for name in LABELS if name in lower), free[-1])
 
 
-def _objects(values: Sequence[Any]) -> Any:
+def _objects(values: Sequence[object]) -> NDArray[np.object_]:
     array = np.empty(len(values), dtype=object)
     array[:] = [value.strip() if isinstance(value, str) else value for value in values]
     return array

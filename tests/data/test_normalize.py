@@ -4,16 +4,16 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from labelspace.data.normalise import Normalise, statistics
+from labelspace.data.normalize import Normalize, statistics
 
 
 def test_images_are_scaled_per_channel():
     x = torch.randint(0, 256, (50, 3, 4, 5), generator=torch.Generator().manual_seed(0), dtype=torch.uint8)
-    normalise = statistics(x, "images")
+    normalize = statistics(x, "images")
     wanted = x.double() / 255
-    assert_close(normalise.mean, wanted.mean((0, 2, 3)).float())
-    assert_close(normalise.std, wanted.std((0, 2, 3), correction=0).float())
-    out = normalise(x)
+    assert_close(normalize.mean, wanted.mean((0, 2, 3)).float())
+    assert_close(normalize.std, wanted.std((0, 2, 3), correction=0).float())
+    out = normalize(x)
     assert out.dtype == torch.float32
     assert_close(out.mean((0, 2, 3)), torch.zeros(3), atol=1e-5, rtol=0)
 
@@ -42,6 +42,6 @@ def test_text_is_left_alone():
 def test_what_is_written_down_gives_the_same_bits(kind):
     x = torch.randint(0, 256, (40, 3, 2, 2), generator=torch.Generator().manual_seed(0), dtype=torch.uint8)
     x = x if kind == "images" else x.flatten(1).float().log1p() if kind == "table" else x.flatten(1).long()
-    normalise = statistics(x, kind)
-    again = Normalise.stored(json.loads(json.dumps(normalise.plain() | {"names": ["passed over"]})))
-    assert torch.equal(again(x), normalise(x))
+    normalize = statistics(x, kind)
+    again = Normalize.stored(json.loads(json.dumps(normalize.plain() | {"names": ["passed over"]})))
+    assert torch.equal(again(x), normalize(x))

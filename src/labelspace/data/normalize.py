@@ -15,7 +15,7 @@ CONSTANT = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Normalise:
+class Normalize:
     """Turn a batch of stored samples into what a model reads.
 
     Images (uint8) become float32 ``(x/255 − mean)/std`` per channel; tables and features ``(x − mean)/std`` per
@@ -27,8 +27,8 @@ class Normalise:
         std: the same; 1 where a column is constant, which therefore becomes zero.
 
     Example:
-        >>> normalise = statistics(torch.tensor([[1.0, 5.0], [3.0, 5.0]]), "table")
-        >>> normalise(torch.tensor([[1.0, 5.0]]))
+        >>> normalize = statistics(torch.tensor([[1.0, 5.0], [3.0, 5.0]]), "table")
+        >>> normalize(torch.tensor([[1.0, 5.0]]))
         tensor([[-1.,  0.]])
     """
 
@@ -45,26 +45,26 @@ class Normalise:
         x = batch.to(torch.float32)
         return (x / 255 - mean) / std if self.kind == "images" else (x - mean) / std
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, object]:
         """Return it as plain JSON data, for a run's record."""
         return {"kind": self.kind, "mean": self.mean.tolist(), "std": self.std.tolist()}
 
     @classmethod
-    def stored(cls, facts: Mapping[str, Any]) -> "Normalise":
+    def stored(cls, facts: Mapping[str, Any]) -> "Normalize":
         """Return what ``plain`` wrote down; other entries of the record are passed over.
 
         Args:
             facts: with ``kind``, ``mean`` and ``std``.
 
         Example:
-            >>> Normalise.stored({"kind": "table", "mean": [2.0], "std": [0.5]})(torch.tensor([[3.0]]))
+            >>> Normalize.stored({"kind": "table", "mean": [2.0], "std": [0.5]})(torch.tensor([[3.0]]))
             tensor([[2.]])
         """
         mean, std = (torch.tensor([float(value) for value in facts[name]]) for name in ("mean", "std"))
         return cls(facts["kind"], mean, std)
 
 
-def statistics(x: Tensor, kind: str) -> Normalise:
+def statistics(x: Tensor, kind: str) -> Normalize:
     """Return the normalisation of a training part.
 
     Args:
@@ -77,11 +77,11 @@ def statistics(x: Tensor, kind: str) -> Normalise:
         tensor([0.5000])
     """
     if kind == "text":
-        return Normalise(kind, torch.zeros(0), torch.ones(0))
+        return Normalize(kind, torch.zeros(0), torch.ones(0))
     mean, variance = _of_images(x) if kind == "images" else _of_columns(x)
     std = variance.clamp(min=0).sqrt()
     std = torch.where(std > CONSTANT * mean.abs().clamp(min=1e-12), std, torch.ones_like(std))
-    return Normalise(kind, mean.to(torch.float32), std.to(torch.float32))
+    return Normalize(kind, mean.to(torch.float32), std.to(torch.float32))
 
 
 def _of_images(x: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,1 +1,0 @@
-"""Samples without labels, a piece at a time: what a trained model is asked about."""

@@ -1,0 +1,59 @@
+"""Columns of a table to numbers, by the training part alone."""
+
+import csv
+import gzip
+import io
+import json
+
+import numpy as np
+import pytest
+
+from labelspace import data
+from labelspace.data.columns import Encoding
+
+ROWS = [[str(i), f"{i / 7:.3f}", "red" if i % 3 else "blue", f"p{i // 4}", "yes" if i % 2 else "no"] for i in range(40)]
+
+
+HEADER = ["id", "size", "colour", "patient", "sick"]
+
+
+def write(path, rows, header=HEADER):
+    buffer = io.StringIO(newline="")
+    csv.writer(buffer).writerows([header, *rows])
+    content = buffer.getvalue().encode()
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return path
+
+
+def test_free_text_is_not_taken_for_a_category(tmp_path):
+    path = write(tmp_path / "t.csv", [[f"review number {i}", i, i % 2] for i in range(150)], ["review", "n", "y"])
+    with pytest.raises(ValueError, match="'review' with 150 different texts.*text='review'"):
+        data.load(path)
+    assert data.load(path, text="review").kind == "text"
+
+
+def test_the_encoding_is_written_down_and_gives_the_same_features(tmp_path):
+    rows = [list(row) for row in ROWS]
+    rows[3][1] = rows[30][1] = "NA"
+    rows[5][2] = rows[31][2] = ""
+    dataset = data.load(write(tmp_path / "t.csv", rows), ignore=["id", "patient"], missing="median")
+    encoding = Encoding.stored(json.loads(json.dumps(dataset.source["encoding"])))
+    table = {"colour": [row[2] for row in rows], "other": rows, "size": [row[1] for row in rows]}
+    everything = {tuple(row) for row in encoding.apply(table).tolist()}
+    for part in dataset.parts.values():
+        assert {tuple(row) for row in part.x.tolist()} <= everything
+    assert encoding.features == dataset.source["columns"]
+
+
+def test_an_encoding_by_hand():
+    table = {"size": ["1", "3", "", "100"], "colour": ["red", "blue", None, "green"]}
+    encoding = Encoding.fit(table, {"size": "numeric", "colour": "categorical"}, np.array([0, 1, 2]))
+    # the median of 1 and 3; of two colours that are equally frequent the first by name
+    assert encoding.plain() == [
+        {"name": "size", "fill": 2.0},
+        {"name": "colour", "fill": "blue", "categories": ["blue", "red"]},
+    ]
+    assert encoding.apply(table).tolist() == [[1, 0, 1], [3, 1, 0], [2, 1, 0], [100, 0, 0]]
+    assert encoding.apply(table).dtype == np.float32
+    assert encoding.columns[1].unseen(table["colour"]) == {"green": 1}
+    assert encoding.apply({"size": [], "colour": []}).shape == (0, 3)
