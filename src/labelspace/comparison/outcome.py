@@ -10,6 +10,7 @@ from torch import Tensor
 
 from labelspace import metrics
 from labelspace.decisions import Temperature, expected_cost_of, inverted_logits, min_cost
+from labelspace.results import Rule
 from labelspace.space import LabelSpace
 
 
@@ -33,7 +34,7 @@ class Judge(NamedTuple):
     inverted: bool = False
 
     @property
-    def rule(self) -> str:
+    def rule(self) -> Rule:
         """The decision of the headline numbers: with equal prices, minimum cost is argmax."""
         return "min_cost" if self.priced else "argmax"
 

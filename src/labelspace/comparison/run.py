@@ -1,6 +1,5 @@
 """compare(): the main job, from the parts."""
 
-import platform
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Any
 import torch
 from threadpoolctl import threadpool_limits
 
-import labelspace
 from labelspace import _checks
 from labelspace.comparison import folder as folders
 from labelspace.comparison.caveats import caveats
@@ -18,15 +16,24 @@ from labelspace.comparison.geometry import write_geometry
 from labelspace.comparison.plan import Plan
 from labelspace.comparison.planning import IN_MEMORY, Question, Setting, set_up, write_plan
 from labelspace.comparison.result import Comparison
-from labelspace.comparison.rows import Row, against_reference, make_row
-from labelspace.comparison.summary import costliest, summary, title_of
+from labelspace.comparison.rows import Judged, against_reference, make_row
+from labelspace.comparison.summary import (
+    VERSIONS,
+    costliest,
+    data_facts,
+    extra_columns,
+    prices_facts,
+    space_facts,
+    title_of,
+    training_words,
+)
 from labelspace.comparison.training import Report, Trained, Trainer
 from labelspace.comparison.verdict import judge_rows
 from labelspace.comparison.winner import choose, take_best_home
 from labelspace.criteria.registry import method_name
 from labelspace.data.given import OF_DATA, as_dataset, data_options
 from labelspace.models.registry import model_name
-from labelspace.report import stored
+from labelspace.results import Best, Result, Strength
 from labelspace.space import LabelSpace
 from labelspace.sweeps.executors import Executor, Processes
 from labelspace.training.run import own_threads_and_draws
@@ -85,7 +92,7 @@ def compare(
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     result = compare("digits", methods=["uniform"], model="linear", seeds=2, epochs=2, out=folder)
-        >>> result.verdict.indicative, [row["label"] for row in result.content["rows"]]
+        >>> result.verdict.indicative, [row.label for row in result.rows]
         (True, ['one-hot', 'uniform'])
     """
     tell: Report = report or (lambda event, numbers: None)
@@ -114,12 +121,12 @@ def compare(
     with folders.opened(setting.folder, fresh):
         write_plan(setting)
         tell("plan", _announced(setting))
-        content = _answered(setting, executor, report, command)
-    return Comparison(setting.folder, content)
+        result = _answered(setting, executor, report, command)
+    return Comparison(setting.folder, result)
 
 
-def _answered(setting: Setting, executor: Executor, report: Report | None, command: str | None) -> dict[str, Any]:
-    """Train and judge everything; return the numbers."""
+def _answered(setting: Setting, executor: Executor, report: Report | None, command: str | None) -> Result:
+    """Train and judge everything; return what was found."""
     dataset, job = setting.question.dataset, setting.job
     trainer = Trainer(setting.plan, setting.folder, setting.judge, dataset, job, executor, report)
     # small tensors beside busy workers: a second thread would only wait for them
@@ -167,9 +174,9 @@ def _announced(setting: Setting) -> dict[str, Any]:
     return {
         "title": title_of(plan, setting.knowledge, setting.job.dataset),
         "folder": str(setting.folder),
-        "space": spoken["space"],
-        "cost": spoken["cost"],
-        "example": spoken["example"],
+        "space": spoken.space,
+        "cost": spoken.cost,
+        "example": spoken.example,
         "rows": [entry.label for entry in entries],
         "left_out": left_out,
         "options": {entry.label: dict(entry.options) for entry in entries if entry.options and entry.of is None},
@@ -180,41 +187,49 @@ def _announced(setting: Setting) -> dict[str, Any]:
     }
 
 
-def _finish(setting: Setting, trained: Sequence[Trained], problems: Sequence[str], command: str) -> dict[str, Any]:
+def _finish(setting: Setting, trained: Sequence[Trained], problems: Sequence[str], command: str) -> Result:
     """Judge the runs and write everything; ``comparison.json`` comes last."""
     plan, folder, dataset, judge = setting.plan, setting.folder, setting.job.dataset, setting.judge
-    groups = dataset.test.groups
+    groups, config = dataset.test.groups, plan.config
     rows = against_reference([_row(each) for each in trained], plan.level, groups)
-    verdict = judge_rows(rows, plan.margin, setting.knowledge.word, groups, plan.level)
-    content = summary(rows, verdict, plan, setting.knowledge, judge, dataset)
     best, seed = choose(trained, rows)
-    content |= {
-        "warnings": caveats(rows, dataset, problems, groups, plan.level),
-        "costliest": costliest(trained[best].outcome, dataset.names),
-        "best": {"label": rows[best].label, "run": rows[best].runs[seed], "rule": judge.rule},
-        "command": command,
-        "versions": {
-            "labelspace": labelspace.__version__,
-            "torch": torch.__version__,
-            "python": platform.python_version(),
-        },
-        "next": f"labelspace predict {shlex.quote(str(folder / 'best'))} NEW",
-    }
+    result = Result(
+        title=title_of(plan, setting.knowledge, dataset),
+        data=data_facts(config, dataset),
+        model=config.model,
+        backbone=config.backbone,
+        epochs=config.epochs,
+        training=training_words(config),
+        label_noise=config.label_noise,
+        seeds=plan.chosen_seeds,
+        cost=prices_facts(setting.knowledge, judge),
+        space=space_facts(setting.knowledge),
+        decision=judge.rule,
+        extra=extra_columns(rows[0]),
+        rows=tuple(row.row() for row in rows),
+        verdict=judge_rows(rows, plan.margin, setting.knowledge.word, groups, plan.level),
+        warnings=tuple(caveats(rows, dataset, problems, groups, plan.level)),
+        costliest=costliest(trained[best].outcome, dataset.names),
+        best=Best(label=rows[best].label, run=rows[best].runs[seed], rule=judge.rule),
+        command=command,
+        versions={"torch": torch.__version__, **VERSIONS},
+        next=f"labelspace predict {shlex.quote(str(folder / 'best'))} NEW",
+    )
     if judge.priced:
         setting.knowledge.cost.save(folder / "cost.safetensors")
     if setting.knowledge.space is not None:
         setting.knowledge.space.save(folder / "space.safetensors")
     write_geometry(folder, trained, rows, dataset)
-    take_best_home(folder, trained[best], seed, content)
-    stored.write(folder, content)
-    return content
+    take_best_home(folder, trained[best], seed, result)
+    result.write(folder)
+    return result
 
 
-def _row(trained: Trained) -> Row:
+def _row(trained: Trained) -> Judged:
     entry = trained.entry
     strength = None
     if entry.option is not None:
-        strength = {"name": entry.option, "symbol": entry.symbol, "value": trained.options[entry.option]}
+        strength = Strength(name=entry.option, symbol=entry.symbol, value=trained.options[entry.option])
     return make_row(
         trained.outcome,
         label=entry.label,
@@ -224,7 +239,7 @@ def _row(trained: Trained) -> Row:
         control=entry.control,
         structured=entry.structured,
         strength=strength,
-        trials=[trial._asdict() for trial in trained.trials],
-        runs=[run.folder.name for run in trained.runs if run.folder is not None],
+        trials=tuple(trained.trials),
+        runs=tuple(run.folder.name for run in trained.runs if run.folder is not None),
         options=dict(entry.options),
     )

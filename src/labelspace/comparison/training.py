@@ -1,6 +1,7 @@
 """Train every row: the trials of its strength on one seed, the choice on validation data, then all seeds."""
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ from labelspace.comparison.outcome import Judge, Outcome, Scores
 from labelspace.comparison.plan import Plan
 from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
+from labelspace.results import Trial
 from labelspace.sweeps.executors import Executor
 from labelspace.sweeps.grid import Failure, SweepError, outcomes
 from labelspace.training.build import Job
@@ -18,16 +20,6 @@ from labelspace.training.config import Config, make_config
 from labelspace.training.run import Run
 
 Report = Callable[[str, dict[str, Any]], None]
-
-
-class Trial(NamedTuple):
-    """One strength, tried on the tuning seed."""
-
-    value: float | None
-    validation_cost: float
-    validation_accuracy: float
-    temperature: float
-    run: str
 
 
 class Trained(NamedTuple):
@@ -161,7 +153,13 @@ class Trainer:
         accuracy = run.result["validation"]["accuracy"]
         try:
             outcome = self._outcome(entry, options, [run])
-            return Trial(value, outcome.validation_cost, accuracy, outcome.temperatures[0], run.folder.name)
+            return Trial(
+                value=value,
+                validation_cost=outcome.validation_cost,
+                validation_accuracy=accuracy,
+                temperature=outcome.temperatures[0],
+                run=run.folder.name,
+            )
         except ValueError as error:  # targets of this strength that cannot be inverted
             self.problems.append(f"{entry.label} ({options}) cannot be judged: {error}")
             return None
@@ -189,7 +187,7 @@ def _learned(run: Run) -> bool:
 
 def _best(trials: Sequence[Trial]) -> Trial:
     """Return the trial of least validation cost; of equals, the weakest."""
-    return min(trials, key=lambda trial: trial.validation_cost)
+    return min(trials, key=lambda trial: math.inf if trial.validation_cost is None else trial.validation_cost)
 
 
 def _cheapest(entry: Entry, trials: Sequence[Trial]) -> dict[str, Any]:

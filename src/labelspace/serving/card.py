@@ -1,7 +1,7 @@
 """The model card: what a trained model is, what it was measured to do, and how to use it, in Markdown."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from labelspace import metrics
 from labelspace._markdown import plain
 from labelspace.criteria.registry import method_summary
 from labelspace.decisions.decision import Decision
+from labelspace.results import Result
 from labelspace.training.run import Run
 
 # so many classes and confusions are listed
@@ -28,13 +29,13 @@ INPUTS = {
 NEW = {"images": "PICTURES/", "table": "ROWS.csv", "text": "TEXTS.csv", "features": "ARRAYS.npz"}
 
 
-def card(run: Run, decision: Decision, comparison: Mapping[str, Any] | None = None) -> str:
+def card(run: Run, decision: Decision, comparison: Result | None = None) -> str:
     """Return the model card of a run and how it decides.
 
     Args:
         run: a finished run.
         decision: temperature, prices and rule.
-        comparison: the numbers of the comparison that chose it (``comparison.json``), or None.
+        comparison: what the comparison found that chose it, or None.
 
     Example:
         >>> from labelspace import train
@@ -56,19 +57,19 @@ def card(run: Run, decision: Decision, comparison: Mapping[str, Any] | None = No
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
-def _data_name(run: Run, comparison: Mapping[str, Any] | None) -> str:
-    if comparison is not None and comparison.get("data", {}).get("name"):
-        return str(comparison["data"]["name"])
+def _data_name(run: Run, comparison: Result | None) -> str:
+    if comparison is not None and comparison.data.name:
+        return comparison.data.name
     return Path(run.config.data).name or "data"
 
 
-def _summary(run: Run, comparison: Mapping[str, Any] | None) -> list[str]:
+def _summary(run: Run, comparison: Result | None) -> list[str]:
     counts = {"train": run.result["train_samples"]}
     counts |= {part: len(run.scores[f"{part}_y"]) for part in ("validation", "test")}
     listed = ", ".join(f"{count:,} {part}" for part, count in counts.items() if count)
     lines = [f"Trained with labelspace {version('labelspace')} on {listed} samples, seed {run.config.seed}."]
-    if comparison is not None and comparison.get("title"):
-        lines += ["", plain(comparison["title"])]
+    if comparison is not None and comparison.title:
+        lines += ["", plain(comparison.title)]
     return lines
 
 
@@ -159,16 +160,15 @@ def _classes(run: Run, decision: Decision) -> list[str]:
     )
 
 
-def _chosen(comparison: Mapping[str, Any]) -> list[str]:
-    verdict = comparison.get("verdict") or {}
-    kind = [f"**{plain(verdict['kind']).capitalize()}.**"] if verdict.get("kind") else []
-    lines = [" ".join([*kind, *(plain(sentence) for sentence in verdict.get("sentences", []))])]
-    if comparison.get("command"):
-        lines += ["", *_code([str(comparison["command"])])]
+def _chosen(comparison: Result) -> list[str]:
+    verdict = comparison.verdict
+    lines = [" ".join([f"**{verdict.kind.capitalize()}.**", *(plain(sentence) for sentence in verdict.sentences)])]
+    if comparison.command:
+        lines += ["", *_code([comparison.command])]
     return ["On validation data, among the methods of a comparison.", "", *lines]
 
 
-def _caveats(run: Run, decision: Decision, comparison: Mapping[str, Any] | None) -> Iterable[str]:
+def _caveats(run: Run, decision: Decision, comparison: Result | None) -> Iterable[str]:
     own = "" if comparison is None else ", those of the comparison are means over seeds"
     yield f"The numbers above are of this one run{own}; they hold for samples like those of the test part."
     counts = torch.bincount(run.scores["test_y"], minlength=len(decision.names)).tolist()
@@ -185,7 +185,7 @@ def _caveats(run: Run, decision: Decision, comparison: Mapping[str, Any] | None)
         yield "The temperature was fitted on validation data; with another mix of classes, fit it again."
     if run.config.label_noise is not None:
         yield f"Training labels were made noisy on purpose ({plain(run.config.label_noise)})."
-    for warning in (comparison or {}).get("warnings", []):
+    for warning in () if comparison is None else comparison.warnings:
         yield plain(warning)
 
 
