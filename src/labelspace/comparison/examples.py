@@ -3,7 +3,6 @@
 import io
 from pathlib import Path
 
-import torch
 from torch import Tensor
 
 from labelspace import _checks, data, models
@@ -42,9 +41,9 @@ def costly_pictures(folder: Path, result: Result, count: int, allow_damaged: boo
         raise _checks.fail("report", "examples", expected, config.data)
     run, decision = ready(folder / "best", allow_damaged=allow_damaged)
     y, names = run.scores["test_y"], result.data.names
-    called = decision.decide(run.scores["test_scores"]).classes
-    prices = 1 - torch.eye(len(names)) if decision.cost is None else torch.as_tensor(decision.cost)
-    costs = prices[y, called]
+    prices = decision.cost if isinstance(decision.cost, Tensor) else None
+    judged = decision.judge(run.scores["test_scores"], y, prices)
+    called, costs = judged.classes, judged.costs
     worst = [place for place in costs.argsort(descending=True, stable=True).tolist() if costs[place] > 0][:count]
     return [
         (_png(dataset.test.x[place]), f"{names[y[place]]} called {names[called[place]]} (cost {costs[place]:g})")

@@ -69,6 +69,7 @@ class Knowledge(NamedTuple):
             imbalanced=bool(counts.max() > IMBALANCE * counts.min()),
             tree=self.space if levels else None,
             inverted=probabilities == "inverted",
+            names=tuple(names),
         )
 
 

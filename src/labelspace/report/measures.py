@@ -75,18 +75,13 @@ def measured(material: Material, row: Drawn) -> Measured | None:
 
 
 def _one(decision: Decision, scores: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    probabilities = decision.probabilities(scores)
-    called, sure, _ = decision.decide(scores)
+    judged = decision.judge(scores, y)
     # how surely: the expected cost of what is decided, which without prices is the chance of being wrong
-    confidence, risk = sure, (called != y).to(probabilities.dtype)
-    if decision.rule != "argmax":
-        prices = decision.prices.to(probabilities.dtype)
-        confidence, risk = -(probabilities * prices.T[called]).sum(dim=1), prices[y, called]
-    curve = metrics.risk_coverage_curve(confidence, risk)
+    curve = metrics.risk_coverage_curve(-judged.expected, judged.costs.to(judged.expected.dtype))
     classes = len(decision.names)
     # more classes are not drawn as a matrix either
-    counts = metrics.confusion(called, y, classes).double() if fits(classes) else torch.zeros(0, 0)
-    return counts, _bins(probabilities, y), _thinned(curve.coverage, curve.risk)
+    counts = metrics.confusion(judged.classes, y, classes).double() if fits(classes) else torch.zeros(0, 0)
+    return counts, _bins(judged.probabilities, y), _thinned(curve.coverage, curve.risk)
 
 
 def _bins(probabilities: Tensor, y: Tensor) -> Tensor:

@@ -4,15 +4,16 @@ import re
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from labelspace import metrics
+from labelspace._inputs import Numbers
 from labelspace._markdown import plain
 from labelspace.criteria.registry import method_summary
-from labelspace.decisions.decision import Decision
+from labelspace.decisions.decision import Decision, Judged
 from labelspace.results import Result
+from labelspace.space import LabelSpace
 from labelspace.training.run import Run
 
 # so many classes and confusions are listed
@@ -45,11 +46,12 @@ def card(run: Run, decision: Decision, comparison: Result | None = None) -> str:
         '# A classifier of 10 classes: digits'
     """
     name = plain(_data_name(run, comparison))
+    judged = decision.judge(run.scores["test_scores"], run.scores["test_y"])
     sections = [
         [f"# A classifier of {len(decision.names)} classes: {name}", "", *_summary(run, comparison)],
         ["## What it is", "", *_table(("", ""), _facts(run, decision))],
-        ["## Measured on the test part", "", *_measured(run, decision)],
-        ["## Classes", "", *_classes(run, decision)],
+        ["## Measured on the test part", "", *_measured(run, decision, judged)],
+        ["## Classes", "", *_classes(run, decision, judged)],
         [] if comparison is None else ["## How it was chosen", "", *_chosen(comparison)],
         ["## Caveats", "", *(f"- {sentence}" for sentence in _caveats(run, decision, comparison))],
         ["## How to use it", "", *_use(run)],
@@ -107,9 +109,8 @@ def _rule(decision: Decision) -> str:
     return words
 
 
-def _measured(run: Run, decision: Decision) -> list[str]:
+def _measured(run: Run, decision: Decision, chosen: Judged) -> list[str]:
     scores, y = run.scores["test_scores"], run.scores["test_y"]
-    probabilities, chosen = decision.probabilities(scores), decision.decide(scores)
     guesses = {"likeliest class": scores.argmax(dim=1)}
     if decision.rule == "min_cost":
         guesses["least expected cost"] = chosen.classes
@@ -119,7 +120,7 @@ def _measured(run: Run, decision: Decision) -> list[str]:
     ]
     header = ("decision", "accuracy ↑", "cost per sample ↓")
     lines = _table(header[: len(rows[0])], rows)
-    nll, ece = metrics.nll(probabilities, y), metrics.calibration_error(probabilities, y)
+    nll, ece = metrics.nll(chosen.probabilities, y), metrics.calibration_error(chosen.probabilities, y)
     lines += ["", f"Probabilities: negative log-likelihood {nll:.4f}, calibration error {ece:.4f}."]
     if decision.abstain_cost is not None:
         lines += ["", f"It abstains on {chosen.abstained.double().mean().item():.1%} of the test samples."]
@@ -130,7 +131,7 @@ def _measured(run: Run, decision: Decision) -> list[str]:
     return lines
 
 
-def _paid(found: torch.Tensor, y: torch.Tensor, cost: Any) -> tuple[str, ...]:
+def _paid(found: torch.Tensor, y: torch.Tensor, cost: LabelSpace | Numbers | None) -> tuple[str, ...]:
     """Return the cost per sample, where there are prices."""
     return () if cost is None else (f"{metrics.expected_cost(found, y, cost):.4g}",)
 
@@ -145,9 +146,8 @@ def _confusions(found: torch.Tensor, y: torch.Tensor, decision: Decision) -> lis
     return metrics.costliest_confusions(places[: len(found)], places[len(found) :], prices, names, k=CONFUSIONS)
 
 
-def _classes(run: Run, decision: Decision) -> list[str]:
-    y = run.scores["test_y"]
-    classes = decision.decide(run.scores["test_scores"]).classes
+def _classes(run: Run, decision: Decision, judged: Judged) -> list[str]:
+    y, classes = run.scores["test_y"], judged.classes
     counts = torch.bincount(y, minlength=len(decision.names))
     right = torch.bincount(y[classes == y], minlength=len(decision.names))
     rows = [
