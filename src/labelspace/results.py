@@ -16,6 +16,7 @@ NAME, FORMAT = "comparison.json", 1
 # what a report is drawn from beside it
 DRAWN_FROM = ("cost.safetensors", "space.safetensors", "geometry.safetensors")
 EXPECTED = "the folder of a finished comparison"
+PLAN = "plan.toml"
 REMEDY = "The same compare command writes it again."
 
 Role = Literal["reference", "method", "control"]
@@ -340,8 +341,8 @@ class Result(Part):
         return {"format": self.format, **self.model_dump(mode="json", exclude_unset=True)}
 
     def write(self, folder: Path) -> None:
-        """Write it, whole or not at all, with the digests of what its report is drawn from."""
-        there = [name for name in DRAWN_FROM if (folder / name).is_file()]
+        """Write it, whole or not at all, with the digests of its plan and of what its report is drawn from."""
+        there = [name for name in (*DRAWN_FROM, PLAN) if (folder / name).is_file()]
         digests = {name: _files.digest((folder / name).read_bytes()) for name in there}
         _files.write_json(folder / NAME, _files.sealed({**self.plain(), "files": digests}))
 
@@ -366,7 +367,7 @@ def fault(content: object) -> str | None:
 
 
 def read(owner: str, folder: Path, allow_damaged: bool = False) -> tuple[Result, dict[str, str]]:
-    """Return a finished comparison, and the digests of what its report is drawn from.
+    """Return a finished comparison, and the digests of its plan and of what its report is drawn from.
 
     Args:
         owner: who reads, for messages.

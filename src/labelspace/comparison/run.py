@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from threadpoolctl import threadpool_limits
 
-from labelspace import _checks
+from labelspace import _checks, _files, results
 from labelspace.comparison import folder as folders
 from labelspace.comparison.caveats import caveats
 from labelspace.comparison.entries import DEFAULT, Named, check_methods, count_runs
@@ -33,10 +33,14 @@ from labelspace.comparison.winner import choose, take_best_home
 from labelspace.criteria.registry import method_name
 from labelspace.data.given import OF_DATA, as_dataset, data_options
 from labelspace.models.registry import model_name
-from labelspace.results import Best, Result, Strength
+from labelspace.results import DRAWN_FROM, PLAN, Best, Result, Strength
+from labelspace.serving.predictions import FILE, ready
+from labelspace.serving.take_home import CARD
 from labelspace.space import LabelSpace
 from labelspace.sweeps.executors import Executor, Processes
-from labelspace.training.run import own_threads_and_draws
+from labelspace.training.run import Run, own_threads_and_draws
+
+COST, SPACE, _ = DRAWN_FROM
 
 
 def compare(
@@ -119,23 +123,85 @@ def compare(
     )
     setting = set_up(question, given, out, fresh, getattr(executor, "workers", 1), tell)
     with folders.opened(setting.folder, fresh):
+        earlier = None if fresh else _earlier(setting)
         write_plan(setting)
         tell("plan", _announced(setting))
-        result = _answered(setting, executor, report, command)
+        result = _answered(setting, executor, report, command, earlier)
     return Comparison(setting.folder, result)
 
 
-def _answered(setting: Setting, executor: Executor, report: Report | None, command: str | None) -> Result:
-    """Train and judge everything; return what was found."""
+def _answered(
+    setting: Setting, executor: Executor, report: Report | None, command: str | None, earlier: Result | None
+) -> Result:
+    """Train and judge everything; return what was found, which may have been found before."""
     dataset, job = setting.question.dataset, setting.job
-    trainer = Trainer(setting.plan, setting.folder, setting.judge, dataset, job, executor, report)
+    known = {} if earlier is None else {trial.run: trial for row in earlier.rows for trial in row.trials if trial.run}
+    trainer = Trainer(setting.plan, setting.folder, setting.judge, dataset, job, executor, report, known)
     # small tensors beside busy workers: a second thread would only wait for them
     with own_threads_and_draws(setting.job.config), threadpool_limits(1):
         trained = trainer.train(setting.entries)
+        problems = setting.problems + trainer.problems
+        home = earlier is not None and _is_home(setting.folder / folders.BEST)
+        if earlier is not None and not trainer.problems and _same_runs(trained, earlier) and home:
+            if report is not None:
+                report("unchanged", {"folder": str(setting.folder)})
+            return earlier
         if report is not None:
             report("analysis", {})
         repeated = f"labelspace compare --plan {shlex.quote(str(setting.folder / 'plan.toml'))}"
-        return _finish(setting, trained, setting.problems + trainer.problems, command or repeated)
+        return _finish(setting, trained, problems, command or repeated)
+
+
+def _earlier(setting: Setting) -> Result | None:
+    """Return what was found when the same was judged before, by the same code, of the same data at the same prices."""
+    folder, knowledge = setting.folder, setting.knowledge
+    try:
+        result, digests = results.read("compare", folder)
+        kept = {name: _files.digest((folder / name).read_bytes()) for name in digests}
+        files = {COST: knowledge.cost if setting.judge.priced else None, SPACE: knowledge.space}
+        same = all(_is_kept(folder / name, space) for name, space in files.items())
+    except (OSError, ValueError):
+        return None
+    asked = digests.get(PLAN) == _files.digest(setting.plan.text().encode())
+    told = (title_of(setting.plan, knowledge, setting.job.dataset), setting.job.dataset.key, _next(folder), _versions())
+    said = (prices_facts(knowledge, setting.judge), space_facts(knowledge))
+    unchanged = told == (result.title, result.data.key, result.next, result.versions)
+    return result if same and asked and kept == digests and unchanged and said == (result.cost, result.space) else None
+
+
+def _next(folder: Path) -> str:
+    return f"labelspace predict {shlex.quote(str(folder / 'best'))} NEW"
+
+
+def _is_kept(path: Path, space: LabelSpace | None) -> bool:
+    """Return whether a file holds this label space; there is none where there is no space."""
+    if space is None or not path.is_file():
+        return space is None and not path.is_file()
+    kept, wanted = LabelSpace.load(path).tensors, space.tensors
+    return kept.keys() == wanted.keys() and all(torch.equal(kept[name], wanted[name]) for name in wanted)
+
+
+def _same_runs(trained: Sequence[Trained], earlier: Result) -> bool:
+    """Return whether these are the very runs that were judged; content decides the name of a run."""
+    now = [(each.entry.label, _run_names(each.runs), each.trials) for each in trained]
+    return now == [(row.label, row.runs, list(row.trials)) for row in earlier.rows]
+
+
+def _is_home(best: Path) -> bool:
+    """Return whether the best model is there as it was taken home."""
+    try:
+        ready(best)
+    except (OSError, ValueError):
+        return False
+    return all((best / name).is_file() for name in (FILE, CARD))
+
+
+def _run_names(runs: Sequence[Run]) -> tuple[str, ...]:
+    return tuple(run.folder.name for run in runs if run.folder is not None)
+
+
+def _versions() -> dict[str, str]:
+    return {"torch": torch.__version__, **VERSIONS}
 
 
 def _named_methods(methods: Any) -> Any:
@@ -212,8 +278,8 @@ def _finish(setting: Setting, trained: Sequence[Trained], problems: Sequence[str
         costliest=costliest(trained[best].outcome, dataset.names),
         best=Best(label=rows[best].label, run=rows[best].runs[seed], rule=judge.rule),
         command=command,
-        versions={"torch": torch.__version__, **VERSIONS},
-        next=f"labelspace predict {shlex.quote(str(folder / 'best'))} NEW",
+        versions=_versions(),
+        next=_next(folder),
     )
     if judge.priced:
         setting.knowledge.cost.save(folder / "cost.safetensors")
@@ -240,6 +306,6 @@ def _row(trained: Trained) -> Judged:
         structured=entry.structured,
         strength=strength,
         trials=tuple(trained.trials),
-        runs=tuple(run.folder.name for run in trained.runs if run.folder is not None),
+        runs=_run_names(trained.runs),
         options=dict(entry.options),
     )

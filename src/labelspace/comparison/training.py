@@ -2,8 +2,9 @@
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from labelspace._checks import WorkError
@@ -43,6 +44,7 @@ class Trainer:
         job: of the reference: the data as all runs are trained on.
         executor: where to compute.
         report: told of every finished run.
+        known: trials that were judged before, by the names of their runs.
     """
 
     def __init__(
@@ -54,11 +56,12 @@ class Trainer:
         job: Job,
         executor: Executor | None,
         report: Report | None,
+        known: Mapping[str, Trial] = MappingProxyType({}),
     ) -> None:
         """Keep what all runs share."""
         self.plan, self.folder, self.judge = plan, folder, judge
         self.dataset, self.job, self.executor, self.report = dataset, job, executor, report
-        self.base = plan.training()
+        self.base, self.known = plan.training(), known
         self.seeds = plan.chosen_seeds
         self.problems: list[str] = []
         self.failures: list[Failure] = []
@@ -149,6 +152,8 @@ class Trainer:
     def _trial(self, entry: Entry, options: dict[str, Any], run: Run) -> Trial | None:
         """Return what a run says of a strength; None where it cannot be judged, which is noted."""
         assert run.folder is not None
+        if run.folder.name in self.known:
+            return self.known[run.folder.name]
         value = None if entry.option is None else options[entry.option]
         accuracy = run.result["validation"]["accuracy"]
         try:
