@@ -13,7 +13,7 @@ from labelspace import Decision, LabelEmbedding, LabelSpace, LearnableSmoothing,
 from labelspace.cli.main import app
 from labelspace.data.dataset import Dataset, Split
 from labelspace.data.normalize import statistics
-from labelspace.report.runs import write_runs_html
+from labelspace.report.html import write_runs_html
 from labelspace.serving.take_home import take_home
 
 BYTES = 3 * 2**30  # a matrix of 50,000 classes takes 10 GB, in float64 20 GB

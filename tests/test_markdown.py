@@ -5,8 +5,10 @@ import pytest
 from hostile import pages
 from labelspace import Decision, train
 from labelspace.report.table import markdown_table
+from labelspace.results import Result
 from labelspace.serving.card import card
 from labelspace.spec.naming import plain
+from small_results import result
 
 markdown_it = pytest.importorskip("markdown_it")
 NAMES = [
@@ -77,14 +79,13 @@ def test_cards_of_hostile_comparisons():
     x, y = [[float(i), float(i * i % 7)] for i in range(count)], [names[i % len(names)] for i in range(count)]
     run = train((x, y), model="linear", epochs=1)
     known = run.preprocessing["names"]
-    verdict = {"kind": NAMES[0], "sentences": NAMES}
-    comparison = {
-        "title": NAMES[1],
-        "data": {"name": NAMES[2]},
-        "verdict": verdict,
-        "warnings": NAMES,
-        "command": "x\n```\n<b>",
-    }
+    comparison = result(
+        title=NAMES[1],
+        data={"name": NAMES[2]},
+        verdict={"sentences": NAMES},
+        warnings=NAMES,
+        command="x\n```\n<b>",
+    )
     kinds, said = parsed(card(run, Decision("argmax", 1.0, None, known), comparison))
     assert kinds <= OWN | {"fence", "code_inline"}
     assert set(known[:40]) <= set(said)
@@ -93,7 +94,7 @@ def test_cards_of_hostile_comparisons():
 
 def test_tables_of_hostile_comparisons(tmp_path):
     content = pages.facts(pages.write(tmp_path / "comparison", classes=4))
-    kinds, said = parsed(markdown_table(content))
+    kinds, said = parsed(markdown_table(Result.model_validate(content)))
     assert kinds <= OWN | {"blockquote"}
     labels = [f"{row['label']} (control)" if row["role"] == "control" else row["label"] for row in content["rows"]]
     assert set(labels) <= set(said)

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from labelspace.comparison.rows import Row
+from labelspace.comparison.rows import Judged
 
 SEEDS, SAMPLES = 6, 200
 
@@ -18,7 +18,7 @@ def table(level: float, spread: float = 0.0, seed: int = 0, seeds: int = SEEDS, 
 
 def row(
     label: str, costs: Tensor, right: float | Tensor = 0.5, plain: float | Tensor | None = None, **facts: Any
-) -> Row:
+) -> Judged:
     """Return a row with these test costs under the headline rule; what is not given is harmless.
 
     Args:
@@ -45,8 +45,9 @@ def row(
         "validation_cost": float(costs.mean()),
         "argmax": {"cost": 2 * numbers["cost"], "accuracy": float(likeliest.mean())},
         "min_cost": numbers,
-        "calibration": {"ece": 0.1, "ece_after": 0.05, "nll_after": 0.5, "risk_coverage": 0.1},
+        **{"ece": 0.1, "ece_after": 0.05, "nll_after": 0.5, "risk_coverage": 0.1},
         "selective": [0.1] * len(costs),
         "plain_costs": 2 * costs,
     }
-    return Row(label=label, costs=costs, right=decided, plain_right=likeliest, **{**defaults, **facts})
+    given = {"label": label, "costs": costs, "right": decided, "plain_right": likeliest}
+    return Judged.model_validate({**given, **defaults, **facts})

@@ -109,7 +109,12 @@ def test_the_numbers_hold_what_was_agreed(finished: Comparison) -> None:
     assert finished.folder is not None
     content = json.loads((finished.folder / "comparison.json").read_text(encoding="utf-8"))
     assert len(content.pop("digest")) == 32
-    assert set(content.pop("files")) == {"cost.safetensors", "space.safetensors", "geometry.safetensors"}
+    assert set(content.pop("files")) == {
+        "cost.safetensors",
+        "space.safetensors",
+        "geometry.safetensors",
+        "plan.toml",
+    }
     assert content == finished.content
     assert set(content) == set(CONTENT)
     assert set(content["data"]) == set(DATA)

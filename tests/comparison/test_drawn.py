@@ -71,7 +71,7 @@ def cost_of(material: Material, counts: Any) -> float:
 
 def test_every_strength_is_drawn_as_it_was_recorded(digits: Comparison) -> None:
     assert digits.folder is not None
-    material = read_comparison(digits.folder)
+    _, material = read_comparison(digits.folder)
     for row, stored in zip(material.rows, digits.content["rows"], strict=True):
         for trial in row.trials:
             recorded = next(each for each in stored["trials"] if each["value"] == trial.value)
@@ -96,7 +96,7 @@ def test_what_was_recorded_is_what_the_equations_say(digits: Comparison) -> None
 
 def test_decisions_on_test_data_too(digits: Comparison) -> None:
     assert digits.folder is not None
-    material = read_comparison(digits.folder)
+    _, material = read_comparison(digits.folder)
     for row, stored in zip(material.rows, digits.content["rows"], strict=True):
         found = measured(material, row)
         assert found is not None
@@ -119,7 +119,7 @@ def test_without_prices_the_likeliest_class_is_drawn(tmp_path_factory: pytest.Te
         executor=InProcess(),
     )
     assert found.folder is not None
-    material = read_comparison(found.folder)
+    _, material = read_comparison(found.folder)
     for row, stored in zip(material.rows, found.content["rows"], strict=True):
         counts = measured(material, row)
         assert counts is not None

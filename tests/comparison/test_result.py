@@ -16,6 +16,7 @@ from PIL import Image
 
 from comparison.small import TINY, write_table
 from labelspace.comparison import Comparison, Verdict, compare, compare_scores
+from labelspace.results import Result
 from labelspace.sweeps.executors import InProcess
 
 
@@ -90,7 +91,7 @@ def test_to_frame_says_what_it_needs(finished: Comparison, monkeypatch: pytest.M
 
 def test_a_notebook_shows_text_as_text(finished: Comparison) -> None:
     content = {**finished.content, "title": "<script>alert(1)</script> & co", "warnings": ["<b>bold</b>"]}
-    page = Comparison(None, content)._repr_html_()
+    page = Comparison(None, Result.model_validate(content))._repr_html_()
     assert set(re.findall(r"<[^>]*>", page)) == {"<pre>", "</pre>"}
     assert unescape(page).startswith("<pre><script>alert(1)</script> & co")
 

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from comparison.hand_made import SAMPLES, SEEDS, row, table
 from labelspace import metrics
-from labelspace.comparison.rows import Row, against_reference, change_of
+from labelspace.comparison.rows import Judged, against_reference, change_of
 
 
-def rows(**levels: float) -> list[Row]:
+def rows(**levels: float) -> list[Judged]:
     """Return rows of these mean costs; underscores stand for blanks."""
     names = {"onehot": "one-hot"}
     return [
@@ -128,7 +128,7 @@ def test_a_reference_that_costs_nothing() -> None:
     assert found[1].change is None
     assert not found[1].marked
     assert found[1].winner
-    assert found[1].plain()["p_value"] is None
+    assert found[1].row().p_value is None
 
 
 @pytest.mark.parametrize("grouped", [False, True])
@@ -166,6 +166,6 @@ def test_several_trainings_of_given_models_count_as_seeds() -> None:
 
 
 def test_a_row_is_plain_data() -> None:
-    plain = against_reference(rows(onehot=2.0, uniform=1.5), 0.95, None)[1].plain()
+    plain = against_reference(rows(onehot=2.0, uniform=1.5), 0.95, None)[1].row().model_dump(mode="json")
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert {"costs", "right", "plain_right", "plain_costs"}.isdisjoint(plain)

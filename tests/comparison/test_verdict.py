@@ -10,15 +10,16 @@ from torch import Tensor
 
 from comparison.hand_made import SAMPLES, row, table
 from labelspace.comparison.caveats import caveats
-from labelspace.comparison.rows import Row, against_reference
-from labelspace.comparison.verdict import Kind, Verdict, enough_seeds, judge_decisions, judge_rows, kind_of
+from labelspace.comparison.rows import Judged, against_reference
+from labelspace.comparison.verdict import enough_seeds, judge_decisions, judge_rows, kind_of
 from labelspace.metrics import Interval, sign_flip_test
+from labelspace.results import Kind, Verdict
 
 THIN = "\N{NARROW NO-BREAK SPACE}"
 
 
 def judged(
-    *rows: Row, margin: float = 0.05, word: str = "order", groups: Tensor | None = None, level: float = 0.95
+    *rows: Judged, margin: float = 0.05, word: str = "order", groups: Tensor | None = None, level: float = 0.95
 ) -> Verdict:
     return judge_rows(against_reference(rows, level, groups), margin, word, groups, level)
 
@@ -271,11 +272,11 @@ def test_models_keep_their_names() -> None:
 
 def test_plain_data_and_back() -> None:
     verdict = two(table(1.0, 0.4, 1))
-    plain = verdict.plain()
+    plain = verdict.model_dump(mode="json")
     assert set(plain) == set(
         ["kind", "indicative", "subject", "sentences", "estimate", "low", "high", "cause", "margin", "level"]
     )
-    assert Verdict(**{**plain, "sentences": tuple(plain["sentences"])}) == verdict
+    assert Verdict.model_validate(plain) == verdict
 
 
 def test_decisions_of_one_model() -> None:

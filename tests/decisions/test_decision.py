@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -123,3 +124,21 @@ def test_a_changed_file_is_refused(tmp_path: Path) -> None:
     assert Decision.load(path).temperature == 1.3
     path.write_text(json.dumps(dict(reversed(facts.items()))))
     assert Decision.load(path).temperature == 1.3
+
+
+def test_judged_beside_plain_loops() -> None:
+    generator = torch.Generator().manual_seed(3)
+    scores, y = torch.randn(40, 3, generator=generator, dtype=torch.float64), torch.arange(40) % 3
+    prices = np.array([[0.0, 1, 4], [2, 0, 1], [9, 3, 0]])
+    p = np.exp(scores.numpy() / 1.7) / np.exp(scores.numpy() / 1.7).sum(axis=1, keepdims=True)
+    for rule, expected in (("min_cost", p @ prices), ("argmax", 1 - p)):
+        decision = Decision(rule, 1.7, prices, ["a", "b", "c"])
+        found = decision.judge(scores, y)
+        called = expected.argmin(axis=1)
+        assert found.classes.tolist() == called.tolist() == decision.decide(scores).classes.tolist()
+        paid = prices if rule == "min_cost" else 1 - np.eye(3)
+        np.testing.assert_allclose(found.costs.numpy(), paid[y.numpy(), called])
+        np.testing.assert_allclose(found.expected.numpy(), expected.min(axis=1))
+        np.testing.assert_allclose(found.probabilities.numpy(), p)
+    by_prices = Decision("argmax", 1.7, None, ["a", "b", "c"]).judge(scores, y, torch.from_numpy(prices))
+    np.testing.assert_allclose(by_prices.costs.numpy(), prices[y.numpy(), p.argmax(axis=1)])

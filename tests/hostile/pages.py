@@ -94,7 +94,7 @@ def _runs(folder: Path) -> list[tuple[int, Path]]:
 
 
 # texts that choose what is drawn, and are one of a few
-FIXED = {"role", "decision", "key"}
+FIXED = {"role", "decision", "key", "kind", "cause", "control", "rule"}
 
 
 def _attacked(value: Any, more: Iterator[str], known: dict[str, str], key: str) -> Any:

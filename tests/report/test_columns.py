@@ -1,59 +1,79 @@
-"""The table of the page, from rows written by hand."""
+"""The columns of the table, from rows written by hand, as a page shows them and as a terminal prints them."""
 
+from dataclasses import replace
 from typing import Any
 
-from labelspace.report.columns import table
-from labelspace.report.reading import Material, Row, Trial
+from labelspace.report import columns as module
+from labelspace.report.columns import Cell, Column, Heads, Table, columns, page_table
+from labelspace.report.table import markdown_table, text_table
+from labelspace.results import Result
+from small_results import REFERENCE, result
 
 THIN = "\N{NARROW NO-BREAK SPACE}"
 
 
-def row(label: str, role: str, trials: int, **facts: Any) -> Row:
+def row(label: str, role: str, trials: int, cost: float, **facts: Any) -> dict[str, Any]:
     strength = {"name": "smoothing", "symbol": "σ", "value": 0.5} if trials > 1 else None
-    tried = tuple(Trial(0.1 * place, 1.0, None) for place in range(trials))
-    return Row(label, role, (), (), tried, facts.get("winner", False), strength=strength, facts=facts)
+    tried = [{"value": 0.1 * place, "validation_cost": 1.0} for place in range(trials)]
+    numbers = {"argmax": {"cost": 2.05, "accuracy": 0.91}, "min_cost": {"cost": cost, "accuracy": 0.8}}
+    names = {"label": label, "role": role, "strength": strength, "trials": tried}
+    return {**REFERENCE, "ece_after": None, **names, **numbers, **facts}
 
 
-def rows() -> tuple[Row, ...]:
+def found(**facts: Any) -> Result:
     cheap = {"estimate": -0.58, "low": -0.66, "high": -0.49, "level": 0.95, "note": "few groups"}
     dear = {"estimate": 0.031, "low": None, "high": None, "level": 0.95, "note": ""}
-    return (
-        row("one-hot", "reference", 1, argmax={"cost": 2.05, "accuracy": 0.91}, min_cost={"cost": 1.69}, change=None),
-        row("semantic", "method", 5, min_cost={"cost": 0.71}, change=cheap, marked=True, winner=True, p_holm=0.0004),
-        row("semantic random", "control", 5, min_cost={"cost": 1.74}, change=dear, p_holm=None),
-    )
+    rows = [
+        row("one-hot", "reference", 1, 1.69),
+        row("semantic", "method", 5, 0.71, change=cheap, marked=True, winner=True, p_holm=0.0004),
+        row("semantic random", "control", 5, 1.74, change=dear, of="semantic", control="random"),
+    ]
+    extra = [{"key": "kappa", "title": "κ ↑"}]
+    return result(**{"decision": "min_cost", "rows": rows, "extra": extra, **facts})
+
+
+def shown(given: Result) -> Table:
+    return page_table([column for column in columns(given) if column.used], given.rows)
 
 
 def test_cells_as_people_read_them() -> None:
-    made = table(Material(("a", "b"), rows(), "min_cost", facts={"extra": [{"key": "kappa", "title": "κ ↑"}]}))
+    made = shown(found())
     # columns without any number, such as kappa here, are left out
-    assert [group["title"] for group in made["groups"]] == [
-        "",
-        "cost per sample ↓",
-        "min-cost vs one-hot",
-        "accuracy ↑",
-    ]
-    heads = made["heads"]
-    assert heads == [
-        "strength",
-        "trials",
-        "argmax",
-        "min-cost",
-        "change",
-        f"95{THIN}% interval",
-        "p (Holm)",
-        "argmax",
-    ]
-    shown = [[cell["text"] for cell in line["cells"]] for line in made["rows"]]
-    assert shown[0] == ["–", "1", "2.05", "1.69", "–", "–", "–", "0.910"]
-    assert shown[1] == ["▸ σ 0.50", "5", "–", "0.71", f"−58{THIN}% ●", "[−66, −49]", "< 0.001", "–"]
-    assert shown[2] == ["σ 0.50", "5", "–", "1.74", f"+3.1{THIN}%", "–", "–", "–"]
-    assert made["rows"][1]["cells"][5]["note"] == "few groups"
-    assert [line["cells"][3]["sort"] for line in made["rows"]] == [1.69, 0.71, 1.74]
-    assert [line["role"] for line in made["rows"]] == ["reference", "method", "control"]
+    assert made.groups == (("", 2), ("cost per sample ↓", 2), ("min-cost vs one-hot", 3), ("accuracy ↑", 2))
+    heads = ["strength", "trials", "argmax", "min-cost", "change", f"95{THIN}% interval", "p (Holm)"]
+    assert [column.heads.head for column in made.columns] == [*heads, "argmax", "min-cost"]
+    assert all(column.says for column in made.columns)
+    texts = [[cell.text for cell in line.cells] for line in made.rows]
+    assert texts[0] == ["–", "1", "2.05", "1.69", "–", "–", "–", "0.910", "0.800"]
+    moved = [f"−58{THIN}% ●", "[−66, −49]", "< 0.001"]
+    assert texts[1] == ["▸ σ 0.50", "5", "2.05", "0.71", *moved, "0.910", "0.800"]
+    assert texts[2] == ["σ 0.50", "5", "2.05", "1.74", f"+3.1{THIN}%", "–", "–", "0.910", "0.800"]
+    assert made.rows[1].cells[5].note == "few groups"
+    assert [line.cells[3].sort for line in made.rows] == [1.69, 0.71, 1.74]
+    assert [line.role for line in made.rows] == ["reference", "method", "control"]
 
 
 def test_without_prices_there_is_one_decision() -> None:
-    found = table(Material(("a", "b"), rows()[:1], "argmax"))
-    assert found["heads"] == ["trials", "argmax", "argmax"]
-    assert [group["title"] for group in found["groups"]] == ["", "cost per sample ↓", "accuracy ↑"]
+    alone = {**row("one-hot", "reference", 1, 0.0), "min_cost": None}
+    made = shown(found(rows=[alone], decision="argmax", extra=[]))
+    assert [column.heads.head for column in made.columns] == ["trials", "argmax", "argmax"]
+    assert [title for title, _ in made.groups] == ["", "cost per sample ↓", "accuracy ↑"]
+
+
+def test_what_is_printed_is_among_what_a_page_shows() -> None:
+    given = found()
+    printed = [column for column in columns(given) if column.printed is not None]
+    assert {column.heads.group for column in printed} <= {column.heads.group for column in columns(given)}
+    assert [cell.printed for cell in printed[0].cells] == ["–", "▸ σ 0.5", "σ 0.5"]
+
+
+def test_a_new_column_is_one_edit(monkeypatch: Any) -> None:
+    """What is added to the one list is on the page, in the terminal and in Markdown."""
+    given, plain = found(), columns
+    more = Column(Heads("new ↑", "it"), "something", tuple(Cell(f"{n}.25", n + 0.25) for n in range(3)))
+    added = lambda result: [*plain(result), replace(more, printed=Heads("new ↑", "it"))]  # noqa: E731
+    monkeypatch.setattr(module, "columns", added)
+    monkeypatch.setattr("labelspace.report.table.columns", added)
+    assert page_table(module.columns(given), given.rows).groups[-1] == ("new ↑", 1)
+    assert "2.25" in text_table(given)
+    assert "new ↑ it" in markdown_table(given)

@@ -9,7 +9,7 @@ from scipy.spatial.distance import squareform
 
 import labelspace
 from labelspace.report.layouts import GROUPS, Layout, fold, layout_of
-from labelspace.report.room import Room
+from labelspace.report.packing import Room
 from labelspace.report.spaces import space_pictures
 from labelspace.space import LabelSpace
 

@@ -7,9 +7,8 @@ import torch
 
 import labelspace
 from labelspace.report.confusions import mistakes
-from labelspace.report.curves import learning_curves
-from labelspace.report.measures import decision_of, measured, validation_confusion
-from labelspace.report.reading import Material, Row, StoredRun, read_runs
+from labelspace.report.measures import decision_of, learning_curves, measured, validation_confusion
+from labelspace.report.reading import Drawn, Material, StoredRun, read_runs
 from labelspace.space import LabelSpace
 from report.folders import write_run
 from signing import signed_again
@@ -20,7 +19,7 @@ PRICES = torch.tensor([[0.0, 1, 4, 9], [1, 0, 1, 4], [4, 1, 0, 1], [9, 4, 1, 0]]
 
 def material(folder: Path, rule: str) -> Material:
     runs = [StoredRun(write_run(folder / f"a{seed}", "onehot", seed, SPACE, 1.0, 80)) for seed in range(2)]
-    row = Row("one-hot", "reference", tuple(runs), (2.0, 0.5))
+    row = Drawn("one-hot", "reference", tuple(runs), (2.0, 0.5))
     cost = LabelSpace(SPACE.names, PRICES, "cost") if rule == "min_cost" else None
     return Material(SPACE.names, (row,), rule, cost)
 

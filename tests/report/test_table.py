@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelspace.report.table import markdown_table, text_table, verdict_text
+from labelspace.results import Result
+from small_results import result
 
 THIN = "\N{NARROW NO-BREAK SPACE}"
 LONG = "a-method-with-a-name-of-some-forty-letters"
@@ -32,7 +34,7 @@ def row(label: str, cost: float, **facts: Any) -> dict[str, Any]:
     return {**defaults, **facts}
 
 
-def content(**facts: Any) -> dict[str, Any]:
+def content(**facts: Any) -> Result:
     rows = [
         row("one-hot", 1.69, role="reference", strength=None, trials=[{}], change=None),
         row("uniform", 1.64),
@@ -40,9 +42,8 @@ def content(**facts: Any) -> dict[str, Any]:
         row("semantic shuffled", 1.98, role="control", of="semantic", control="shuffled"),
         row("semantic random", 2.02, role="control", of="semantic", control="random"),
     ]
-    return {
+    defaults: dict[str, Any] = {
         "title": "digits · 10 classes · mlp-32-2 · 800 train / 300 val / 697 test · 6 seeds · cost: squared distance",
-        "data": {"group_by": None},
         "seeds": list(range(6)),
         "decision": "min_cost",
         "extra": [{"key": "kappa", "title": "κ² ↑"}],
@@ -51,10 +52,9 @@ def content(**facts: Any) -> dict[str, Any]:
             "kind": "cheaper",
             "sentences": ["Semantic labels cost 0.71 instead of 1.69.", "The order did it."],
         },
-        "warnings": [],
         "next": "labelspace predict runs/digits/best NEW",
-        **facts,
     }
+    return result(**{**defaults, **facts})
 
 
 def lines(text: str) -> list[str]:
@@ -98,7 +98,7 @@ def test_columns_end_below_each_other() -> None:
 @pytest.mark.parametrize("width", [65, 80, 100, 140])
 @pytest.mark.parametrize("label", ["a", "semantic", LONG])
 def test_never_wider_and_nothing_cropped(width: int, label: str) -> None:
-    rows = [{**each, "label": each["label"].replace("semantic", label)} for each in content()["rows"]]
+    rows = [{**each, "label": each["label"].replace("semantic", label)} for each in content().plain()["rows"]]
     rows = [{**each, "of": each["of"] and label} for each in rows]
     text = text_table(content(rows=rows, warnings=["A warning of many words, " * 12]), width)
     assert max(map(len, lines(text))) <= width
@@ -153,7 +153,7 @@ def test_a_reference_with_a_long_name() -> None:
 
 
 def test_without_prices_there_are_no_decision_columns() -> None:
-    rows = [{**each, "min_cost": None} for each in content()["rows"]]
+    rows = [{**each, "min_cost": None} for each in content().plain()["rows"]]
     text = text_table(content(rows=rows, decision="argmax"))
     assert "min-cost" not in text
     assert "vs one-hot" in text
@@ -175,7 +175,7 @@ def test_what_brackets_cover() -> None:
     assert "brackets: seeds × groups of test samples, paired" in text_table(content(data={"test_groups": 20}))
     assert "brackets: test samples, paired" in text_table(content(seeds=[0]))
     ends = {"low": None, "high": None}
-    rows = [{**each, "change": each["change"] and {**each["change"], **ends}} for each in content()["rows"]]
+    rows = [{**each, "change": each["change"] and {**each["change"], **ends}} for each in content().plain()["rows"]]
     assert "brackets" not in text_table(content(rows=rows))
 
 
@@ -188,7 +188,7 @@ def test_one_row_alone() -> None:
 
 
 def test_numbers_that_are_missing() -> None:
-    rows = content()["rows"]
+    rows = content().plain()["rows"]
     rows[1]["min_cost"] = {"cost": 1.64, "accuracy": 0.8}
     rows[2]["ece_after"] = None
     text = text_table(content(rows=rows))
@@ -222,7 +222,7 @@ def test_a_long_verdict_hangs_below_its_kind() -> None:
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", "a|b", "[red]hot[/red]", "two\nlines"])
 def test_markdown_keeps_names_and_columns(name: str) -> None:
-    rows = [{**each, "label": each["label"].replace("uniform", name)} for each in content()["rows"]]
+    rows = [{**each, "label": each["label"].replace("uniform", name)} for each in content().plain()["rows"]]
     found = lines(markdown_table(content(rows=rows, title=f"{name} · 3 classes", warnings=[f"Mind {name}."])))
     cells = [line for line in found if line.startswith("|")]
     counts = {len(re.findall(r"(?<!\\)\|", line)) for line in cells}
@@ -242,5 +242,5 @@ def test_markdown_says_which_rows_are_controls() -> None:
 
 
 def test_text_keeps_names_as_they_are() -> None:
-    rows = [{**each, "label": each["label"].replace("uniform", "[red]<b>|")} for each in content()["rows"]]
+    rows = [{**each, "label": each["label"].replace("uniform", "[red]<b>|")} for each in content().plain()["rows"]]
     assert "[red]<b>|" in text_table(content(rows=rows))

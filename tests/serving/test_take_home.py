@@ -14,14 +14,14 @@ from labelspace.serving.card import card
 from labelspace.serving.predictions import ready
 from labelspace.serving.take_home import take_home
 from labelspace.training.run import Run, train
+from small_results import result
 
-COMPARISON: dict[str, Any] = {
-    "title": "digits · 10 classes · linear",
-    "data": {"name": "digits"},
-    "verdict": {"kind": "cheaper", "sentences": ["Semantic labels cost 0.71 per sample.", "The order did it."]},
-    "warnings": ["Three seeds are few."],
-    "command": "labelspace compare digits --cost squared",
-}
+COMPARISON = result(
+    title="digits · 10 classes · linear",
+    verdict={"kind": "cheaper", "sentences": ["Semantic labels cost 0.71 per sample.", "The order did it."]},
+    warnings=["Three seeds are few."],
+    command="labelspace compare digits --cost squared",
+)
 
 
 @pytest.fixture(scope="module")

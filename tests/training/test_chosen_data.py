@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 import labelspace
 from labelspace import LearnableSmoothing, Run, data, train
-from labelspace.report.runs import write_runs_html
+from labelspace.report.html import write_runs_html
 from labelspace.sweeps.executors import InProcess
 from labelspace.sweeps.grid import grid, sweep
 from labelspace.training.build import prepare

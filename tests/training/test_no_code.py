@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 
 from hostile import records
 from hostile.outcomes import Case, judge
+from labelspace import results
 from labelspace.cli.main import app
 from labelspace.comparison import Comparison
 from labelspace.comparison.plan import Plan, make_plan
 from labelspace.models import build, rebuild
-from labelspace.report import stored
 from labelspace.sources.text import text
 from labelspace.training.run import Run, train
 from signing import signed_again
@@ -253,7 +253,7 @@ def used(place: records.Place, path: Path) -> Any:
     if path.name == "plan.toml":
         return Plan.load(path)
     if path.name == "comparison.json":
-        return stored.read("Comparison.load", path.parent)
+        return results.read("Comparison.load", path.parent)
     return records._predicted(path.parent, place.inputs.get(path.parent, place.pictures))
 
 

@@ -4,7 +4,7 @@ import inspect
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +18,9 @@ from labelspace.cli.progress import ComparisonBars
 from labelspace.cli.screen import bad_input_exits, console, print_json
 from labelspace.report.table import text_table
 from labelspace.report.words import size
+
+if TYPE_CHECKING:
+    from labelspace.comparison import Comparison
 
 EXAMPLES = """Example: labelspace compare
 
@@ -248,7 +251,9 @@ def _refuse_beside(context: typer.Context, flag: str, allowed: frozenset[str], r
         raise InputError("", flag, f"given without {', '.join(typed)}", "both", remedy)
 
 
-def _scored(given: list[str], cost: str | None, space: str | None, names: str | None, others: dict[str, Any]) -> Any:
+def _scored(
+    given: list[str], cost: str | None, space: str | None, names: str | None, others: dict[str, Any]
+) -> "Comparison":
     from labelspace.comparison import compare_scores
 
     if not given:
@@ -270,7 +275,7 @@ def _command() -> str:
     return shlex.join(["labelspace", *sys.argv[1:]])
 
 
-def _print(result: Any, as_json: bool, as_markdown: bool, page: Path | None = None) -> None:
+def _print(result: "Comparison", as_json: bool, as_markdown: bool, page: Path | None = None) -> None:
     if as_json:
         found = {"folder": result.folder, "report": page}
         where = {name: None if place is None else str(place) for name, place in found.items()}
@@ -280,7 +285,7 @@ def _print(result: Any, as_json: bool, as_markdown: bool, page: Path | None = No
         console.print(result.markdown(), soft_wrap=True)
         return
     places = {} if page is None else {"Report": f"{page} ({size(page.stat().st_size)})"}
-    console.print(text_table(result.content, console.width, places), soft_wrap=True)
+    console.print(text_table(result.result, console.width, places), soft_wrap=True)
 
 
 compare.__doc__ = f"{inspect.cleandoc(compare.__doc__ or '')}\n\n{EXAMPLES}"

@@ -51,6 +51,8 @@ class ComparisonBars:
             self._advance(numbers["phase"], numbers["done"])
         if event == "analysis":
             self._say("judging on test data …")
+        if event == "unchanged":
+            self._say("nothing was trained or judged: all of it was finished before")
 
     def _announce(self, plan: dict[str, Any]) -> None:
         self.folder, self.sizes = Path(plan["folder"]) / "runs", plan["phases"]

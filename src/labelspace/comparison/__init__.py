@@ -4,6 +4,6 @@ from labelspace import _application  # noqa: F401 (raises where the extra is mis
 from labelspace.comparison.result import Comparison
 from labelspace.comparison.run import compare
 from labelspace.comparison.scored import compare_scores
-from labelspace.comparison.verdict import Verdict
+from labelspace.results import Result, Verdict
 
-__all__ = ["Comparison", "Verdict", "compare", "compare_scores"]
+__all__ = ["Comparison", "Result", "Verdict", "compare", "compare_scores"]

@@ -6,14 +6,14 @@ import torch
 from torch import Tensor
 
 from labelspace import metrics
-from labelspace.comparison.rows import Row, change_of
+from labelspace.comparison.rows import Judged, change_of
 from labelspace.data.dataset import Dataset
 from labelspace.data.splits import leak_sentences
 from labelspace.report.words import decimals_for, fixed, interval, percent
 
 
 def caveats(
-    rows: Sequence[Row],
+    rows: Sequence[Judged],
     dataset: Dataset | None,
     problems: Sequence[str] = (),
     groups: Tensor | None = None,
@@ -45,7 +45,7 @@ def _data(dataset: Dataset) -> list[str]:
     return found
 
 
-def _badly_priced(rows: Sequence[Row], groups: Tensor | None, level: float) -> list[str]:
+def _badly_priced(rows: Sequence[Judged], groups: Tensor | None, level: float) -> list[str]:
     """Return a warning where the free rival is no rival: plain one-hot labels with argmax cost less."""
     reference = rows[0]
     if reference.min_cost is None or float(reference.plain_costs.mean()) <= 0:
@@ -53,7 +53,7 @@ def _badly_priced(rows: Sequence[Row], groups: Tensor | None, level: float) -> l
     dearer = change_of(reference.costs, reference.plain_costs, level, groups, fixed=True)
     if dearer is None or dearer.low is None or dearer.low <= 0:
         return []
-    before, after = reference.argmax["cost"], reference.min_cost["cost"]
+    before, after = reference.argmax.cost, reference.min_cost.cost
     decimals = decimals_for([before, after])
     text = (
         f"Minimum-cost decisions cost {reference.spoken} {fixed(after, decimals)}, more than argmax does"
@@ -67,7 +67,7 @@ def _badly_priced(rows: Sequence[Row], groups: Tensor | None, level: float) -> l
     return [f"{text} Against argmax, {winner.label}: {shown}."]
 
 
-def _selective(rows: Sequence[Row], level: float) -> list[str]:
+def _selective(rows: Sequence[Judged], level: float) -> list[str]:
     """Return a warning where a method saves cost but knows less well which of its decisions to doubt."""
     reference, found = rows[0], []
 
@@ -75,8 +75,8 @@ def _selective(rows: Sequence[Row], level: float) -> list[str]:
         return torch.tensor(values, dtype=torch.float64)[:, None]
 
     for row in rows[1:]:
-        cheaper = row.role == "method" and row.change is not None and row.change.high is not None
-        if not cheaper or row.change is None or row.change.high is None or row.change.high >= 0:
+        cheaper = row.role == "method" and row.moved is not None and row.moved.high is not None
+        if not cheaper or row.moved is None or row.moved.high is None or row.moved.high >= 0:
             continue
         worse = metrics.paired_interval(column(row.selective), column(reference.selective), level=level)
         if worse.low is not None and worse.low > 0:

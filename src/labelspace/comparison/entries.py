@@ -3,17 +3,17 @@
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from labelspace import _checks
 from labelspace.comparison.plan import TRIALS
 from labelspace.criteria import criterion_class
 from labelspace.criteria.base import Tuned
 from labelspace.criteria.registry import methods as registered
+from labelspace.results import Control, Role
 from labelspace.sources.nulls import permuted, random_like
 from labelspace.space import LabelSpace
 
-Role = Literal["reference", "method", "control"]
 DEFAULT = ("onehot", "uniform", "semantic", "mixed", "lls", "lwal", "labelemb", "ols")
 REFERENCE_METHOD = "onehot"
 NULL_SEED = 0  # of shuffled and random spaces
@@ -31,7 +31,7 @@ class Entry(NamedTuple):
     values: tuple[float, ...]
     options: Mapping[str, Any] = MappingProxyType({})  # other keyword arguments, the same in every trial
     of: str | None = None
-    control: Literal["shuffled", "random"] | None = None
+    control: Control | None = None
 
     @property
     def structured(self) -> bool:

@@ -2,9 +2,7 @@
 
 import io
 from pathlib import Path
-from typing import Any
 
-import torch
 from torch import Tensor
 
 from labelspace import _checks, data, models
@@ -12,20 +10,19 @@ from labelspace.comparison.plan import Plan
 from labelspace.comparison.planning import IN_MEMORY
 from labelspace.data import digests
 from labelspace.data.dataset import Dataset
+from labelspace.results import Result
 from labelspace.serving.predictions import ready
 from labelspace.training.config import Config
 
 SMALLEST = 96  # pixels of the shorter side, so that a digit of 8×8 can be seen
 
 
-def costly_pictures(
-    folder: Path, content: dict[str, Any], count: int, allow_damaged: bool = False
-) -> list[tuple[bytes, str]]:
+def costly_pictures(folder: Path, result: Result, count: int, allow_damaged: bool = False) -> list[tuple[bytes, str]]:
     """Return the costliest mistakes of the best run on test data as PNG, each with a caption.
 
     Args:
         folder: of the comparison.
-        content: what ``comparison.json`` holds.
+        result: what it found.
         count: how many at most.
         allow_damaged: take also a best run that is not what was written, and warn.
     """
@@ -33,20 +30,20 @@ def costly_pictures(
     config = Plan.load(folder / "plan.toml").config
     if config.data == IN_MEMORY:
         raise _checks.fail("report", "examples", "left out: the pictures are not on disk", f"data {IN_MEMORY}")
-    if content["data"]["kind"] != "images" and config.backbone is None:
-        raise _checks.fail("report", "examples", "left out: only images can be shown", content["data"]["kind"])
+    if result.data.kind != "images" and config.backbone is None:
+        raise _checks.fail("report", "examples", "left out: only images can be shown", result.data.kind)
     dataset = data.load(config.data, **config.data_options)
     if dataset.kind != "images":
         raise _checks.fail("report", "examples", "left out: only images can be shown", dataset.kind)
-    if _key(config, dataset) != content["data"].get("key"):
+    if _key(config, dataset) != result.data.key:
         # a plan is a file that may have come from anywhere: pictures that it merely names are not for the report
         expected = "left out: what the plan names as its data are not the data that were compared"
         raise _checks.fail("report", "examples", expected, config.data)
     run, decision = ready(folder / "best", allow_damaged=allow_damaged)
-    y, names = run.scores["test_y"], content["data"]["names"]
-    called = decision.decide(run.scores["test_scores"]).classes
-    prices = 1 - torch.eye(len(names)) if decision.cost is None else torch.as_tensor(decision.cost)
-    costs = prices[y, called]
+    y, names = run.scores["test_y"], result.data.names
+    prices = decision.cost if isinstance(decision.cost, Tensor) else None
+    judged = decision.judge(run.scores["test_scores"], y, prices)
+    called, costs = judged.classes, judged.costs
     worst = [place for place in costs.argsort(descending=True, stable=True).tolist() if costs[place] > 0][:count]
     return [
         (_png(dataset.test.x[place]), f"{names[y[place]]} called {names[called[place]]} (cost {costs[place]:g})")

@@ -9,14 +9,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from labelspace import _checks, _files
+from labelspace import _checks, _files, results
 from labelspace.records import option_file
-from labelspace.report import stored
 from labelspace.serving.take_home import WRITTEN as TAKEN_HOME
 from labelspace.serving.take_home import tidy
 
 BEST = "best"
-OWN = ("plan.toml", stored.NAME, "report.html", *stored.DRAWN_FROM, "given-*")
+OWN = ("plan.toml", results.NAME, "report.html", *results.DRAWN_FROM, "given-*")
 
 
 def folder_of(out: str | Path, data: str, request: dict[str, Any]) -> Path:

@@ -8,7 +8,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from labelspace import _files, analysis
-from labelspace.comparison.rows import Row
+from labelspace.comparison.rows import Judged
 from labelspace.comparison.training import Trained
 from labelspace.compressed import fits
 from labelspace.data.dataset import Dataset
@@ -18,7 +18,7 @@ from labelspace.training.run import Run
 SAMPLES = 600  # as many points as a picture shows well; t-SNE takes seconds for them
 
 
-def write_geometry(folder: Path, trained: Sequence[Trained], rows: Sequence[Row], dataset: Dataset) -> None:
+def write_geometry(folder: Path, trained: Sequence[Trained], rows: Sequence[Judged], dataset: Dataset) -> None:
     """Write distances for every method, and pictures for the reference and the winner, of the first seed's models."""
     chosen = _some(dataset)
     y = dataset.test.y[chosen]

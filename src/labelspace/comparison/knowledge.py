@@ -23,12 +23,20 @@ STEPPED = ("ordinal", "squared", "steps")  # rules of prices that need an order
 WORDS = {"ordinal": "order", "tree": "tree", "wordnet": "tree", "groups": "groups"}
 
 
+class Spoken(NamedTuple):
+    """How a label space and prices are said, and an example of a price."""
+
+    space: str | None
+    cost: str
+    example: str | None
+
+
 class Knowledge(NamedTuple):
     """The label space and the prices of a comparison, and how both are said."""
 
     space: LabelSpace | None
     cost: LabelSpace
-    spoken: dict[str, Any]  # "space", "cost", "example"
+    spoken: Spoken
 
     @property
     def word(self) -> str:
@@ -60,6 +68,7 @@ class Knowledge(NamedTuple):
             imbalanced=bool(counts.max() > IMBALANCE * counts.min()),
             tree=self.space if levels else None,
             inverted=probabilities == "inverted",
+            names=tuple(names),
         )
 
 
@@ -84,8 +93,7 @@ def known(space: LabelSpace | None, cost: LabelSpace) -> Knowledge:
     about, example = cost_words(cost)
     if not has_prices(cost):
         about = "every mistake costs 1"
-    spoken = {"space": None if space is None else spoken_space(space), "cost": about, "example": example}
-    return Knowledge(space, cost, spoken)
+    return Knowledge(space, cost, Spoken(None if space is None else spoken_space(space), about, example))
 
 
 def discriminants(dataset: Dataset, labels: Tensor) -> LabelSpace | None:

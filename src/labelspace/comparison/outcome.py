@@ -1,7 +1,7 @@
 """From the scores of one row's runs to decisions, costs and numbers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from labelspace import metrics
-from labelspace.decisions import Temperature, expected_cost_of, inverted_logits, min_cost
+from labelspace.decisions import Decision, Judged, Temperature, inverted_logits
+from labelspace.results import Rule
 from labelspace.space import LabelSpace
 
 
@@ -31,9 +32,10 @@ class Judge(NamedTuple):
     imbalanced: bool = False
     tree: LabelSpace | None = None
     inverted: bool = False
+    names: tuple[str, ...] | None = None  # of the classes, where they have any
 
     @property
-    def rule(self) -> str:
+    def rule(self) -> Rule:
         """The decision of the headline numbers: with equal prices, minimum cost is argmax."""
         return "min_cost" if self.priced else "argmax"
 
@@ -55,11 +57,7 @@ class Outcome:
     @cached_property
     def temperatures(self) -> list[float]:
         """Return one temperature per seed, fitted on validation data."""
-        return [fitted.value for fitted in self._fitted]
-
-    @cached_property
-    def _fitted(self) -> list[Temperature]:
-        return [Temperature().fit(self._logits(each.validation), each.validation_y) for each in self.scores]
+        return [Temperature().fit(self._logits(each.validation), each.validation_y).value for each in self.scores]
 
     def _logits(self, scores: Tensor) -> Tensor:
         if self.targets is None:
@@ -67,41 +65,52 @@ class Outcome:
         return inverted_logits(scores, self.targets)
 
     @cached_property
+    def deciders(self) -> list[Decision]:
+        """Return how each seed's model decides."""
+        judge = self.judge
+        names = [str(number) for number in range(len(judge.cost))] if judge.names is None else judge.names
+        cost = judge.cost if judge.priced else None
+        return [Decision(judge.rule, value, cost, names, targets=self.targets) for value in self.temperatures]
+
+    @cached_property
+    def _judged(self) -> dict[str, list[Judged]]:
+        """Return what is decided about test samples, here and nowhere else, by every rule."""
+        rules = dict.fromkeys(("argmax", self.judge.rule))
+        pairs = list(zip(self.deciders, self.scores, strict=True))
+        return {
+            rule: [replace(by, rule=rule).judge(each.test, each.test_y, self.judge.cost) for by, each in pairs]
+            for rule in rules
+        }
+
+    @property
     def probabilities(self) -> list[Tensor]:
         """Return test probabilities after temperature, one tensor per seed."""
-        return [fit(self._logits(each.test)) for fit, each in zip(self._fitted, self.scores, strict=True)]
+        return [each.probabilities for each in self._judged[self.judge.rule]]
 
     def decisions(self, rule: str) -> list[Tensor]:
         """Return the classes called on test data, one tensor per seed."""
-        if rule == "argmax":
-            return [each.test.argmax(dim=1) for each in self.scores]
-        return self._cheapest
-
-    @cached_property
-    def _cheapest(self) -> list[Tensor]:
-        return [min_cost(probabilities, self.judge.cost) for probabilities in self.probabilities]
+        return [each.classes for each in self._judged[rule]]
 
     def costs(self, rule: str) -> Tensor:
         """Return the cost of every test sample, ``(seeds, samples)``."""
-        pairs = zip(self.scores, self.decisions(rule), strict=True)
-        return torch.stack([self.judge.cost[each.test_y, called] for each, called in pairs])
+        return torch.stack([each.costs for each in self._judged[rule]])
 
     def right(self, rule: str) -> Tensor:
         """Return 1 where the decision was right, ``(seeds, samples)``."""
-        return torch.stack(
-            [(called == each.test_y).double() for each, called in zip(self.scores, self.decisions(rule), strict=True)]
-        )
+        pairs = zip(self.scores, self.decisions(rule), strict=True)
+        return torch.stack([(called == each.test_y).double() for each, called in pairs])
 
     @cached_property
+    def validation_costs(self) -> list[float]:
+        """Return for each seed the mean cost on validation data under the headline rule."""
+        pairs = zip(self.deciders, self.scores, strict=True)
+        judged = [by.judge(each.validation, each.validation_y, self.judge.cost) for by, each in pairs]
+        return [float(each.costs.mean()) for each in judged]
+
+    @property
     def validation_cost(self) -> float:
-        """Return the mean cost on validation data under the headline rule: what choices are made by."""
-        found = []
-        for fit, each in zip(self._fitted, self.scores, strict=True):
-            called = each.validation.argmax(dim=1)
-            if self.judge.priced:
-                called = min_cost(fit(self._logits(each.validation)), self.judge.cost)
-            found.append(self.judge.cost[each.validation_y, called].mean())
-        return float(torch.stack(found).mean())
+        """Return their mean: what choices are made by."""
+        return float(torch.tensor(self.validation_costs, dtype=torch.float64).mean())
 
     def numbers(self, rule: str) -> dict[str, float]:
         """Return cost, accuracy, and the numbers that belong to this kind of classes."""
@@ -135,13 +144,8 @@ class Outcome:
     @cached_property
     def selective(self) -> list[float]:
         """Return for each seed the mean cost of what is kept when the dearest-looking samples are left out."""
-        found = []
-        for probabilities, called, costs in zip(
-            self.probabilities, self.decisions(self.judge.rule), self.costs(self.judge.rule), strict=True
-        ):
-            expected = expected_cost_of(probabilities, self.judge.cost).gather(1, called[:, None])[:, 0]
-            found.append(metrics.risk_coverage_area(-expected, costs))
-        return found
+        judged = self._judged[self.judge.rule]
+        return [metrics.risk_coverage_area(-each.expected, each.costs) for each in judged]
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -75,10 +75,13 @@ class Plan(BaseModel):
         """Return the same plan, trained otherwise; values are taken as they are."""
         return self.model_copy(update={"config": self.config.model_copy(update=values)})
 
+    def text(self) -> str:
+        """Return it as TOML."""
+        return "".join(f"{name} = {_toml(value)}\n" for name, value in self.plain().items())
+
     def save(self, path: Path) -> None:
         """Write it as TOML."""
-        lines = [f"{name} = {_toml(value)}" for name, value in self.plain().items()]
-        _files.write_bytes(path, ("\n".join(lines) + "\n").encode())
+        _files.write_bytes(path, self.text().encode())
 
     @classmethod
     def load(cls, path: str | Path) -> "Plan":

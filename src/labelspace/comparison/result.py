@@ -1,18 +1,20 @@
 """Comparison: the finished answer, from Python."""
 
-from collections.abc import Sequence
+import shutil
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from labelspace import _checks
+from labelspace import _checks, results
 from labelspace.comparison.examples import costly_pictures
-from labelspace.comparison.verdict import Verdict
-from labelspace.report import stored
 from labelspace.report.html import write_html
 from labelspace.report.table import markdown_table, text_table
+from labelspace.results import Best, Result, Row, Verdict
 from labelspace.training.run import Run
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True)
@@ -21,11 +23,11 @@ class Comparison:
 
     Args:
         folder: where it is; None for scores alone.
-        content: all numbers, as in ``comparison.json``.
+        result: everything that was found, as ``comparison.json`` holds it.
     """
 
     folder: Path | None
-    content: dict[str, Any]
+    result: Result
 
     @classmethod
     def load(cls, folder: str | Path, *, allow_damaged: bool = False) -> "Comparison":
@@ -35,7 +37,35 @@ class Comparison:
             folder: where it is.
             allow_damaged: read also what is not what was written, and warn.
         """
-        return cls(Path(folder), stored.read("Comparison.load", Path(folder), allow_damaged)[0])
+        return cls(Path(folder), results.read("Comparison.load", Path(folder), allow_damaged)[0])
+
+    def save(self, folder: str | Path) -> "Comparison":
+        """Write it into a folder that ``Comparison.load`` and ``labelspace report`` take, and return it from there.
+
+        Everything that belongs to it goes along, its runs and the best model too; of scores alone there is nothing
+        but what was found.
+
+        Args:
+            folder: which is made, or is empty.
+        """
+        place = Path(folder)
+        if place.exists() and (not place.is_dir() or any(place.iterdir())):
+            expected = "a folder that is empty or not there yet"
+            raise _checks.fail("Comparison.save", "folder", expected, f"{place}, which holds something")
+        try:
+            if self.folder is not None:
+                shutil.copytree(self.folder, place, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*"))
+            place.mkdir(parents=True, exist_ok=True)
+            self.result.write(place)
+        except OSError as error:
+            expected = "a folder that can be written"
+            raise _checks.fail("Comparison.save", "folder", expected, f"{place} ({error.strerror or error})") from error
+        return Comparison(place, self.result)
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """Everything that was found as JSON data, as ``comparison.json`` holds it."""
+        return self.result.plain()
 
     def __repr__(self) -> str:
         """Return the verdict in one line."""
@@ -47,30 +77,37 @@ class Comparison:
     @property
     def verdict(self) -> Verdict:
         """The answer: kind, estimate, interval, and sentences."""
-        facts = self.content["verdict"]
-        return Verdict(**{**facts, "sentences": tuple(facts["sentences"])})
+        return self.result.verdict
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The lines of the table, the reference first."""
+        return self.result.rows
+
+    @property
+    def recommendation(self) -> Best | None:
+        """What to take home: whose labels, which run, and how it decides; None for scores alone."""
+        return self.result.best
 
     @property
     def best(self) -> Run:
         """The run to take home: of the method, and of its seeds, of least validation cost."""
-        if self.folder is None:
-            raise _checks.fail("Comparison", "best", "asked of a trained comparison", "one of scores alone")
-        return Run.load(self.folder / "best")
+        return Run.load(self._trained("best") / "best")
 
     @property
-    def warnings(self) -> Sequence[str]:
+    def warnings(self) -> list[str]:
         """What a reader should know."""
-        return list(self.content["warnings"])
+        return list(self.result.warnings)
 
     def table(self, width: int = 100) -> str:
         """Return the table and the verdict as text."""
-        return text_table(self.content, width)
+        return text_table(self.result, width)
 
     def markdown(self) -> str:
         """Return the table and the verdict as Markdown."""
-        return markdown_table(self.content)
+        return markdown_table(self.result)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "pandas.DataFrame":
         """Return one row per method and decision rule as a pandas DataFrame."""
         try:
             import pandas
@@ -78,19 +115,33 @@ class Comparison:
             raise ImportError('to_frame() needs pandas: pip install "labelspace[pandas]".') from error
         return pandas.DataFrame(self.records())
 
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[dict[str, str | float | None]]:
         """Return one dict per method and decision rule."""
-        found = []
-        for row in self.content["rows"]:
-            strength = (row["strength"] or {}).get("value")
-            shared = {"label": row["label"], "method": row["method"], "role": row["role"], "strength": strength}
-            moved = row["change"] or {}
-            ends = {"change": moved.get("estimate"), "low": moved.get("low"), "high": moved.get("high")}
-            headline = self.content["decision"]
+        found: list[dict[str, str | float | None]] = []
+        for row in self.rows:
+            strength = None if row.strength is None else row.strength.value
             for rule in ("argmax", "min_cost"):
-                if row[rule] is not None:
-                    compared = ends if rule == headline else dict.fromkeys(ends)
-                    found.append({**shared, "decision": rule, **row[rule], "ece_after": row["ece_after"], **compared})
+                numbers = row.under(rule)
+                if numbers is None:
+                    continue
+                # the change is that of the headline rule
+                moved = row.change if rule == self.result.decision else None
+                found.append(
+                    {
+                        "label": row.label,
+                        "method": row.method,
+                        "role": row.role,
+                        "strength": strength,
+                        "decision": rule,
+                        "cost": numbers.cost,
+                        "accuracy": numbers.accuracy,
+                        **numbers.others,
+                        "ece_after": row.ece_after,
+                        "change": None if moved is None else moved.estimate,
+                        "low": None if moved is None else moved.low,
+                        "high": None if moved is None else moved.high,
+                    }
+                )
         return found
 
     def save_html(self, path: str | Path | None = None, examples: int = 0, *, allow_damaged: bool = False) -> Path:
@@ -101,7 +152,11 @@ class Comparison:
             examples: how many of the costliest mistakes to show as pictures; they may be private, so none by default.
             allow_damaged: read also what is not what was written, and warn.
         """
+        folder = self._trained("save_html")
+        pictures = costly_pictures(folder, self.result, examples, allow_damaged) if examples else []
+        return write_html(folder, path, pictures, allow_damaged=allow_damaged)
+
+    def _trained(self, what: str) -> Path:
         if self.folder is None:
-            raise _checks.fail("Comparison", "save_html", "asked of a trained comparison", "one of scores alone")
-        pictures = costly_pictures(self.folder, self.content, examples, allow_damaged) if examples else []
-        return write_html(self.folder, path, pictures, allow_damaged=allow_damaged)
+            raise _checks.fail("Comparison", what, "asked of a trained comparison", "one of scores alone")
+        return self.folder

@@ -2,134 +2,99 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import replace
+from typing import TypedDict, Unpack
 
 import torch
+from pydantic import ConfigDict, Field
 from torch import Tensor
 
 from labelspace import metrics
 from labelspace.comparison.outcome import Outcome
 from labelspace.metrics import Interval
+from labelspace.results import Change, Control, Listed, Options, Role, Row, Strength, Trial
 
 
-@dataclass(frozen=True)
-class Row:
-    """One method, or one model, judged on test data.
+class Judged(Row):
+    """A row with what only the judges look at: the cost of every seed and test sample.
 
     Args:
-        label: how it is shown.
-        method: its registry name; empty for scores that were made elsewhere.
-        role: reference, method or control.
-        of: whose control it is.
-        control: shuffled or random.
-        structured: whether it has a label space that says something about the classes.
-        strength: name, symbol and value of what was tuned.
-        trials: what was tried, on validation data.
-        runs: names of its runs, one per seed.
-        temperatures: one per seed.
-        validation_cost: under the headline rule, mean over seeds.
-        argmax: its numbers when the likeliest class is called.
-        min_cost: its numbers when the class of least expected cost is called; None where mistakes cost the same.
-        calibration: ece, ece_after, nll_after and risk_coverage.
         selective: area under risk–coverage, one per seed.
         costs: test cost under the headline rule, ``(seeds, samples)``.
         right: 1 where the headline decision was right.
         plain_right: 1 where the likeliest class was right.
         plain_costs: test cost when the likeliest class is called.
-        change: relative change of the cost against the reference.
-        p_holm: its p-value, corrected for the number of methods.
-        winner: the method of least validation cost.
-        inverted: whether its probabilities had a known smoothing undone.
-        options: what its method was given beside the strength.
+        moved: relative change of the cost against the reference, which ``change`` says too.
     """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    validation_cost: float
+    selective: Listed[float]
+    costs: Tensor = Field(repr=False)
+    right: Tensor = Field(repr=False)
+    plain_right: Tensor = Field(repr=False)
+    plain_costs: Tensor = Field(repr=False)
+    moved: Interval | None = None
+
+    def against(self, moved: Interval | None, p_holm: float | None, winner: bool) -> "Judged":
+        """Return it with its change, whether that is luck, and whether it won."""
+        p_value = None if moved is None else moved.p_value
+        return self.model_copy(
+            update={
+                "moved": moved,
+                "change": None if moved is None else Change.of(moved),
+                "p_value": p_value,
+                "p_holm": p_holm,
+                "marked": moved is not None and p_holm is not None and p_holm <= 1 - moved.level,
+                "winner": winner,
+            }
+        )
+
+    def row(self) -> Row:
+        """Return what is written of it."""
+        return Row(**{name: getattr(self, name) for name in Row.model_fields})
+
+
+class About(TypedDict, total=False):
+    """What a row is of: the fields of ``Row`` that no score says."""
 
     label: str
     method: str
-    role: str
+    role: Role
     of: str | None
-    control: str | None
+    control: Control | None
     structured: bool
-    strength: dict[str, Any] | None
-    trials: list[dict[str, Any]]
-    runs: list[str]
-    temperatures: list[float]
-    validation_cost: float
-    argmax: dict[str, float]
-    min_cost: dict[str, float] | None
-    calibration: dict[str, float]
-    selective: list[float]
-    costs: Tensor = field(repr=False)
-    right: Tensor = field(repr=False)
-    plain_right: Tensor = field(repr=False)
-    plain_costs: Tensor = field(repr=False)
-    change: Interval | None = None
-    p_holm: float | None = None
-    winner: bool = False
-    inverted: bool = False
-    options: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def headline(self) -> dict[str, float]:
-        """The numbers under the rule that the comparison is about."""
-        return self.argmax if self.min_cost is None else self.min_cost
-
-    @property
-    def marked(self) -> bool:
-        """Whether the change excludes zero after Holm's correction."""
-        return self.change is not None and self.p_holm is not None and self.p_holm <= 1 - self.change.level
-
-    @property
-    def shown(self) -> str:
-        """How a sentence begins that speaks of it."""
-        if self.control == "shuffled":
-            return "The control with shuffled classes"
-        if self.control == "random":
-            return "The control with random rows"
-        return self.spoken[0].upper() + self.spoken[1:] if self.method else self.spoken
-
-    @property
-    def spoken(self) -> str:
-        """How a sentence speaks of it: a method by its labels, a model that was trained elsewhere by its name."""
-        return f"{self.label} labels" if self.method else self.label
-
-    def plain(self) -> dict[str, Any]:
-        """Return it as JSON data."""
-        moved = None if self.change is None else asdict(self.change)
-        names = "label method role of control structured strength trials runs temperatures validation_cost argmax"
-        found = {
-            name: getattr(self, name)
-            for name in [*names.split(), "min_cost", "winner", "marked", "inverted", "options"]
-        }
-        return {
-            **found,
-            **self.calibration,
-            "change": moved,
-            "p_value": None if self.change is None else self.change.p_value,
-            "p_holm": self.p_holm,
-        }
+    strength: Strength | None
+    trials: tuple[Trial, ...]
+    runs: tuple[str, ...]
+    options: Options
 
 
-def make_row(outcome: Outcome, **facts: Any) -> Row:
+def make_row(outcome: Outcome, **about: Unpack[About]) -> Judged:
     """Return a row with everything that does not depend on the other rows."""
     rule = outcome.judge.rule
-    return Row(
-        **facts,
-        temperatures=outcome.temperatures,
-        validation_cost=outcome.validation_cost,
-        argmax=outcome.numbers("argmax"),
-        min_cost=outcome.numbers("min_cost") if outcome.judge.priced else None,
-        calibration=outcome.calibration(),
-        selective=outcome.selective,
-        inverted=outcome.targets is not None,
-        costs=outcome.costs(rule),
-        right=outcome.right(rule),
-        plain_right=outcome.right("argmax"),
-        plain_costs=outcome.costs("argmax"),
+    unsaid: About = {"of": None, "control": None, "strength": None, "trials": ()}
+    return Judged.model_validate(
+        {
+            **unsaid,
+            **about,
+            **outcome.calibration(),
+            "temperatures": outcome.temperatures,
+            "validation_cost": outcome.validation_cost,
+            "argmax": outcome.numbers("argmax"),
+            "min_cost": outcome.numbers("min_cost") if outcome.judge.priced else None,
+            "selective": outcome.selective,
+            "inverted": outcome.targets is not None,
+            "costs": outcome.costs(rule),
+            "right": outcome.right(rule),
+            "plain_right": outcome.right("argmax"),
+            "plain_costs": outcome.costs("argmax"),
+        }
     )
 
 
-def against_reference(rows: Sequence[Row], level: float, groups: Tensor | None, fixed: bool = False) -> list[Row]:
+def against_reference(rows: Sequence[Judged], level: float, groups: Tensor | None, fixed: bool = False) -> list[Judged]:
     """Return the rows with their changes, corrected p-values, and the winner; the first row is the reference.
 
     Controls are no candidates: they are not among the comparisons that are corrected, and cannot win.
@@ -149,10 +114,7 @@ def against_reference(rows: Sequence[Row], level: float, groups: Tensor | None, 
         zip((number for number, _ in known), metrics.holm([p for _, p in known]).tolist(), strict=True) if known else []
     )
     winner = min(methods, key=lambda number: rows[number].validation_cost) if methods else None
-    return [
-        replace(row, change=moved[number], p_holm=corrected.get(number), winner=number == winner)
-        for number, row in enumerate(rows)
-    ]
+    return [row.against(moved[number], corrected.get(number), number == winner) for number, row in enumerate(rows)]
 
 
 def change_of(

@@ -1,6 +1,5 @@
 """compare(): the main job, from the parts."""
 
-import platform
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,8 +8,7 @@ from typing import Any
 import torch
 from threadpoolctl import threadpool_limits
 
-import labelspace
-from labelspace import _checks
+from labelspace import _checks, _files, results
 from labelspace.comparison import folder as folders
 from labelspace.comparison.caveats import caveats
 from labelspace.comparison.entries import DEFAULT, Named, check_methods, count_runs
@@ -18,18 +16,31 @@ from labelspace.comparison.geometry import write_geometry
 from labelspace.comparison.plan import Plan
 from labelspace.comparison.planning import IN_MEMORY, Question, Setting, set_up, write_plan
 from labelspace.comparison.result import Comparison
-from labelspace.comparison.rows import Row, against_reference, make_row
-from labelspace.comparison.summary import costliest, summary, title_of
+from labelspace.comparison.rows import Judged, against_reference, make_row
+from labelspace.comparison.summary import (
+    VERSIONS,
+    costliest,
+    data_facts,
+    extra_columns,
+    prices_facts,
+    space_facts,
+    title_of,
+    training_words,
+)
 from labelspace.comparison.training import Report, Trained, Trainer
 from labelspace.comparison.verdict import judge_rows
 from labelspace.comparison.winner import choose, take_best_home
 from labelspace.criteria.registry import method_name
 from labelspace.data.given import OF_DATA, as_dataset, data_options
 from labelspace.models.registry import model_name
-from labelspace.report import stored
+from labelspace.results import DRAWN_FROM, PLAN, Best, Result, Strength
+from labelspace.serving.predictions import FILE, ready
+from labelspace.serving.take_home import CARD
 from labelspace.space import LabelSpace
 from labelspace.sweeps.executors import Executor, Processes
-from labelspace.training.run import own_threads_and_draws
+from labelspace.training.run import Run, own_threads_and_draws
+
+COST, SPACE, _ = DRAWN_FROM
 
 
 def compare(
@@ -85,7 +96,7 @@ def compare(
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     result = compare("digits", methods=["uniform"], model="linear", seeds=2, epochs=2, out=folder)
-        >>> result.verdict.indicative, [row["label"] for row in result.content["rows"]]
+        >>> result.verdict.indicative, [row.label for row in result.rows]
         (True, ['one-hot', 'uniform'])
     """
     tell: Report = report or (lambda event, numbers: None)
@@ -112,23 +123,85 @@ def compare(
     )
     setting = set_up(question, given, out, fresh, getattr(executor, "workers", 1), tell)
     with folders.opened(setting.folder, fresh):
+        earlier = None if fresh else _earlier(setting)
         write_plan(setting)
         tell("plan", _announced(setting))
-        content = _answered(setting, executor, report, command)
-    return Comparison(setting.folder, content)
+        result = _answered(setting, executor, report, command, earlier)
+    return Comparison(setting.folder, result)
 
 
-def _answered(setting: Setting, executor: Executor, report: Report | None, command: str | None) -> dict[str, Any]:
-    """Train and judge everything; return the numbers."""
+def _answered(
+    setting: Setting, executor: Executor, report: Report | None, command: str | None, earlier: Result | None
+) -> Result:
+    """Train and judge everything; return what was found, which may have been found before."""
     dataset, job = setting.question.dataset, setting.job
-    trainer = Trainer(setting.plan, setting.folder, setting.judge, dataset, job, executor, report)
+    known = {} if earlier is None else {trial.run: trial for row in earlier.rows for trial in row.trials if trial.run}
+    trainer = Trainer(setting.plan, setting.folder, setting.judge, dataset, job, executor, report, known)
     # small tensors beside busy workers: a second thread would only wait for them
     with own_threads_and_draws(setting.job.config), threadpool_limits(1):
         trained = trainer.train(setting.entries)
+        problems = setting.problems + trainer.problems
+        home = earlier is not None and _is_home(setting.folder / folders.BEST)
+        if earlier is not None and not trainer.problems and _same_runs(trained, earlier) and home:
+            if report is not None:
+                report("unchanged", {"folder": str(setting.folder)})
+            return earlier
         if report is not None:
             report("analysis", {})
         repeated = f"labelspace compare --plan {shlex.quote(str(setting.folder / 'plan.toml'))}"
-        return _finish(setting, trained, setting.problems + trainer.problems, command or repeated)
+        return _finish(setting, trained, problems, command or repeated)
+
+
+def _earlier(setting: Setting) -> Result | None:
+    """Return what was found when the same was judged before, by the same code, of the same data at the same prices."""
+    folder, knowledge = setting.folder, setting.knowledge
+    try:
+        result, digests = results.read("compare", folder)
+        kept = {name: _files.digest((folder / name).read_bytes()) for name in digests}
+        files = {COST: knowledge.cost if setting.judge.priced else None, SPACE: knowledge.space}
+        same = all(_is_kept(folder / name, space) for name, space in files.items())
+    except (OSError, ValueError):
+        return None
+    asked = digests.get(PLAN) == _files.digest(setting.plan.text().encode())
+    told = (title_of(setting.plan, knowledge, setting.job.dataset), setting.job.dataset.key, _next(folder), _versions())
+    said = (prices_facts(knowledge, setting.judge), space_facts(knowledge))
+    unchanged = told == (result.title, result.data.key, result.next, result.versions)
+    return result if same and asked and kept == digests and unchanged and said == (result.cost, result.space) else None
+
+
+def _next(folder: Path) -> str:
+    return f"labelspace predict {shlex.quote(str(folder / 'best'))} NEW"
+
+
+def _is_kept(path: Path, space: LabelSpace | None) -> bool:
+    """Return whether a file holds this label space; there is none where there is no space."""
+    if space is None or not path.is_file():
+        return space is None and not path.is_file()
+    kept, wanted = LabelSpace.load(path).tensors, space.tensors
+    return kept.keys() == wanted.keys() and all(torch.equal(kept[name], wanted[name]) for name in wanted)
+
+
+def _same_runs(trained: Sequence[Trained], earlier: Result) -> bool:
+    """Return whether these are the very runs that were judged; content decides the name of a run."""
+    now = [(each.entry.label, _run_names(each.runs), each.trials) for each in trained]
+    return now == [(row.label, row.runs, list(row.trials)) for row in earlier.rows]
+
+
+def _is_home(best: Path) -> bool:
+    """Return whether the best model is there as it was taken home."""
+    try:
+        ready(best)
+    except (OSError, ValueError):
+        return False
+    return all((best / name).is_file() for name in (FILE, CARD))
+
+
+def _run_names(runs: Sequence[Run]) -> tuple[str, ...]:
+    return tuple(run.folder.name for run in runs if run.folder is not None)
+
+
+def _versions() -> dict[str, str]:
+    return {"torch": torch.__version__, **VERSIONS}
 
 
 def _named_methods(methods: Any) -> Any:
@@ -167,9 +240,9 @@ def _announced(setting: Setting) -> dict[str, Any]:
     return {
         "title": title_of(plan, setting.knowledge, setting.job.dataset),
         "folder": str(setting.folder),
-        "space": spoken["space"],
-        "cost": spoken["cost"],
-        "example": spoken["example"],
+        "space": spoken.space,
+        "cost": spoken.cost,
+        "example": spoken.example,
         "rows": [entry.label for entry in entries],
         "left_out": left_out,
         "options": {entry.label: dict(entry.options) for entry in entries if entry.options and entry.of is None},
@@ -180,41 +253,49 @@ def _announced(setting: Setting) -> dict[str, Any]:
     }
 
 
-def _finish(setting: Setting, trained: Sequence[Trained], problems: Sequence[str], command: str) -> dict[str, Any]:
+def _finish(setting: Setting, trained: Sequence[Trained], problems: Sequence[str], command: str) -> Result:
     """Judge the runs and write everything; ``comparison.json`` comes last."""
     plan, folder, dataset, judge = setting.plan, setting.folder, setting.job.dataset, setting.judge
-    groups = dataset.test.groups
+    groups, config = dataset.test.groups, plan.config
     rows = against_reference([_row(each) for each in trained], plan.level, groups)
-    verdict = judge_rows(rows, plan.margin, setting.knowledge.word, groups, plan.level)
-    content = summary(rows, verdict, plan, setting.knowledge, judge, dataset)
     best, seed = choose(trained, rows)
-    content |= {
-        "warnings": caveats(rows, dataset, problems, groups, plan.level),
-        "costliest": costliest(trained[best].outcome, dataset.names),
-        "best": {"label": rows[best].label, "run": rows[best].runs[seed], "rule": judge.rule},
-        "command": command,
-        "versions": {
-            "labelspace": labelspace.__version__,
-            "torch": torch.__version__,
-            "python": platform.python_version(),
-        },
-        "next": f"labelspace predict {shlex.quote(str(folder / 'best'))} NEW",
-    }
+    result = Result(
+        title=title_of(plan, setting.knowledge, dataset),
+        data=data_facts(config, dataset),
+        model=config.model,
+        backbone=config.backbone,
+        epochs=config.epochs,
+        training=training_words(config),
+        label_noise=config.label_noise,
+        seeds=plan.chosen_seeds,
+        cost=prices_facts(setting.knowledge, judge),
+        space=space_facts(setting.knowledge),
+        decision=judge.rule,
+        extra=extra_columns(rows[0]),
+        rows=tuple(row.row() for row in rows),
+        verdict=judge_rows(rows, plan.margin, setting.knowledge.word, groups, plan.level),
+        warnings=tuple(caveats(rows, dataset, problems, groups, plan.level)),
+        costliest=costliest(trained[best].outcome, dataset.names),
+        best=Best(label=rows[best].label, run=rows[best].runs[seed], rule=judge.rule),
+        command=command,
+        versions=_versions(),
+        next=_next(folder),
+    )
     if judge.priced:
         setting.knowledge.cost.save(folder / "cost.safetensors")
     if setting.knowledge.space is not None:
         setting.knowledge.space.save(folder / "space.safetensors")
     write_geometry(folder, trained, rows, dataset)
-    take_best_home(folder, trained[best], seed, content)
-    stored.write(folder, content)
-    return content
+    take_best_home(folder, trained[best], seed, result)
+    result.write(folder)
+    return result
 
 
-def _row(trained: Trained) -> Row:
+def _row(trained: Trained) -> Judged:
     entry = trained.entry
     strength = None
     if entry.option is not None:
-        strength = {"name": entry.option, "symbol": entry.symbol, "value": trained.options[entry.option]}
+        strength = Strength(name=entry.option, symbol=entry.symbol, value=trained.options[entry.option])
     return make_row(
         trained.outcome,
         label=entry.label,
@@ -224,7 +305,7 @@ def _row(trained: Trained) -> Row:
         control=entry.control,
         structured=entry.structured,
         strength=strength,
-        trials=[trial._asdict() for trial in trained.trials],
-        runs=[run.folder.name for run in trained.runs if run.folder is not None],
+        trials=tuple(trained.trials),
+        runs=_run_names(trained.runs),
         options=dict(entry.options),
     )

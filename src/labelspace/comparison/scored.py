@@ -1,28 +1,27 @@
 """Comparing scores of models that were trained anywhere: what decisions alone would save, in seconds."""
 
-import platform
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 import torch
 from torch import Tensor
 
-import labelspace
 from labelspace import _checks, _inputs
 from labelspace._tables import is_there
 from labelspace.comparison.caveats import caveats
 from labelspace.comparison.knowledge import known
 from labelspace.comparison.outcome import Outcome, Scores
 from labelspace.comparison.result import Comparison
-from labelspace.comparison.rows import Row, against_reference, make_row
+from labelspace.comparison.rows import Judged, against_reference, make_row
 from labelspace.comparison.score_kind import Kind, Table, as_logits
-from labelspace.comparison.summary import costliest, extra_columns
+from labelspace.comparison.summary import VERSIONS, costliest, extra_columns, prices_facts, space_facts
 from labelspace.comparison.verdict import judge_decisions, judge_rows
 from labelspace.data.npy import Stored
 from labelspace.metrics.crossed import units_of
+from labelspace.results import Data, Result
 from labelspace.space import LabelSpace
 from labelspace.spec.named import named
 from labelspace.spec.prices import implied, prices
@@ -85,7 +84,7 @@ def compare_scores(
         >>> y = torch.randint(3, (200,), generator=generator)
         >>> logits = 2 * torch.nn.functional.one_hot(y, 3) + torch.randn(200, 3, generator=generator)
         >>> result = compare_scores([(logits[:100], y[:100]), (logits[100:], y[100:])], cost="squared")
-        >>> [row["label"] for row in result.content["rows"]]
+        >>> [row.label for row in result.rows]
         ['model']
     """
     given = dict(scores) if isinstance(scores, Mapping) else {"model": scores}
@@ -112,48 +111,42 @@ def compare_scores(
         verdict = judge_decisions(rows[0], margin, level, groups)
     else:
         verdict = judge_rows(rows, margin, "labels", groups, level)
-    about, example = knowledge.spoken["cost"], knowledge.spoken["example"]
     best = min(range(len(rows)), key=lambda number: rows[number].validation_cost)
     first = models[0].scores[0]
     counts = {"validation": len(first.validation_y), "test": len(first.test_y)}
-    content = {
-        "format": 1,
-        "title": _title(known_kind, classes, counts, models, about),
-        "data": {"name": "scores", "names": list(classes), "counts": counts, **_grouped(groups)},
-        "seeds": list(range(len(models[0].scores))),
-        "cost": {"words": about, "example": example, "priced": judge.priced},
-        "space": None if given_space is None else {"words": knowledge.spoken["space"]},
-        "decision": judge.rule,
-        "extra": extra_columns(rows[0]),
-        "rows": [row.plain() for row in rows],
-        "verdict": verdict.plain(),
-        "warnings": caveats(rows, None, groups=groups, level=level),
-        "costliest": costliest(outcomes[best], classes),
-        "command": command,
-        "versions": {"labelspace": labelspace.__version__, "python": platform.python_version()},
-        "next": None,
-    }
-    return Comparison(None, content)
+    result = Result(
+        title=_title(known_kind, classes, counts, models, knowledge.spoken.cost),
+        data=Data(name="scores", names=classes, counts=counts, **_grouped(groups)),
+        seeds=tuple(range(len(models[0].scores))),
+        cost=prices_facts(knowledge, judge),
+        space=space_facts(knowledge),
+        decision=judge.rule,
+        extra=extra_columns(rows[0]),
+        rows=tuple(row.row() for row in rows),
+        verdict=verdict,
+        warnings=tuple(caveats(rows, None, groups=groups, level=level)),
+        costliest=costliest(outcomes[best], classes),
+        command=command,
+        versions=VERSIONS,
+        next=None,
+    )
+    return Comparison(None, result)
 
 
-def _grouped(groups: Tensor | None) -> dict[str, Any]:
+class Grouped(TypedDict):
+    """How test samples are grouped, as ``Data`` says it."""
+
+    group_by: str | None
+    test_groups: int | None
+
+
+def _grouped(groups: Tensor | None) -> Grouped:
     known = groups is not None
     return {"group_by": "groups" if known else None, "test_groups": len(torch.unique(groups)) if known else None}
 
 
-def _row(name: str, outcome: Outcome, number: int) -> Row:
-    return make_row(
-        outcome,
-        label=name,
-        method="",
-        role="method" if number else "reference",
-        of=None,
-        control=None,
-        structured=False,
-        strength=None,
-        trials=[],
-        runs=[],
-    )
+def _row(name: str, outcome: Outcome, number: int) -> Judged:
+    return make_row(outcome, label=name, role="method" if number else "reference")
 
 
 def _title(kind: str, names: Sequence[str], counts: dict[str, int], models: Sequence[Model], about: str) -> str:

@@ -1,22 +1,23 @@
-"""Everything a comparison found, as plain data: what ``comparison.json`` holds, and the report reads."""
+"""The words and numbers of a result that no single row holds."""
 
 import json
+import platform
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 
+import labelspace
 from labelspace import metrics
 from labelspace.comparison.knowledge import Knowledge
 from labelspace.comparison.outcome import Judge, Outcome
 from labelspace.comparison.plan import TRAINING, Plan
-from labelspace.comparison.rows import Row
-from labelspace.comparison.verdict import Verdict
 from labelspace.data.dataset import Dataset
+from labelspace.results import Confusion, Data, Extra, Known, Prices, Row
 from labelspace.training.config import Config, make_config
 
 LISTED = 30
+VERSIONS = {"labelspace": labelspace.__version__, "python": platform.python_version()}
 SAID_ELSEWHERE = ("data", "data_options", "limit", "model", "backbone", "epochs", "label_noise")
 TITLES = {"kappa": "κ² ↑", "balanced_accuracy": "balanced ↑", "group_accuracy": "right group ↑"}
 
@@ -31,7 +32,7 @@ def title_of(plan: Plan, knowledge: Knowledge, dataset: Dataset) -> str:
         f"{counts[0]:,} train / {counts[1]:,} val / {counts[2]:,} test",
         *([] if config.label_noise is None else [f"label noise {config.label_noise}"]),
         _seeds(plan),
-        f"cost: {knowledge.spoken['cost']}",
+        f"cost: {knowledge.spoken.cost}",
     ]
     return " · ".join(parts)
 
@@ -62,65 +63,48 @@ def training_words(config: Config) -> str:
     return ", ".join(parts)
 
 
-def summary(
-    rows: Sequence[Row],
-    verdict: Verdict,
-    plan: Plan,
-    knowledge: Knowledge,
-    judge: Judge,
-    dataset: Dataset,
-) -> dict[str, Any]:
-    """Return what does not depend on where the comparison lies."""
-    groups, config = dataset.test.groups, plan.config
-    return {
-        "format": 1,
-        "title": title_of(plan, knowledge, dataset),
-        "data": {
-            "name": Path(config.data).name,
-            "kind": dataset.kind,
-            "input_shape": list(dataset.input_shape),
-            "names": list(dataset.names),
-            "counts": {name: len(part) for name, part in dataset.parts.items()},
-            "key": dataset.key,
-            "group_by": config.data_options.get("group_by"),
-            "test_groups": None if groups is None else len(torch.unique(groups)),
-        },
-        "model": config.model,
-        "backbone": config.backbone,
-        "epochs": config.epochs,
-        "training": training_words(config),
-        "label_noise": config.label_noise,
-        "seeds": list(plan.chosen_seeds),
-        "cost": {"words": knowledge.spoken["cost"], "example": knowledge.spoken["example"], "priced": judge.priced},
-        "space": None if knowledge.space is None else {"words": knowledge.spoken["space"]},
-        "decision": judge.rule,
-        "extra": extra_columns(rows[0]),
-        "rows": [row.plain() for row in rows],
-        "verdict": verdict.plain(),
-    }
+def data_facts(config: Config, dataset: Dataset) -> Data:
+    """Return what was compared on."""
+    groups = dataset.test.groups
+    return Data(
+        name=Path(config.data).name,
+        kind=dataset.kind,
+        input_shape=tuple(dataset.input_shape),
+        names=tuple(dataset.names),
+        counts={name: len(part) for name, part in dataset.parts.items()},
+        key=dataset.key,
+        group_by=config.data_options.get("group_by"),
+        test_groups=None if groups is None else len(torch.unique(groups)),
+    )
 
 
-def extra_columns(row: Row) -> list[dict[str, str]]:
+def prices_facts(knowledge: Knowledge, judge: Judge) -> Prices:
+    """Return what mistakes cost, in words."""
+    return Prices(words=knowledge.spoken.cost, example=knowledge.spoken.example, priced=judge.priced)
+
+
+def space_facts(knowledge: Knowledge) -> Known | None:
+    """Return what is known about the classes, in words."""
+    return None if knowledge.spoken.space is None else Known(words=knowledge.spoken.space)
+
+
+def extra_columns(row: Row) -> tuple[Extra, ...]:
     """Return the numbers that belong to this kind of classes, beside cost and accuracy, with their titles."""
-    return [{"key": key, "title": _title(key)} for key in row.headline if key not in ("cost", "accuracy")]
+    return tuple(Extra(key=key, title=TITLES.get(key, f"{key.replace('_', ' ')} ↑")) for key in row.headline.others)
 
 
-def costliest(outcome: Outcome, names: Sequence[str]) -> list[dict[str, Any]]:
+def costliest(outcome: Outcome, names: Sequence[str]) -> tuple[Confusion, ...]:
     """Return the confusions that carry most of the cost, counted over all seeds and divided by their number."""
     called = torch.cat(outcome.decisions(outcome.judge.rule))
     y, seeds = torch.cat([each.test_y for each in outcome.scores]), len(outcome.scores)
     found = metrics.costliest_confusions(called, y, outcome.judge.cost, names, LISTED)
-    return [
-        {
-            "true": each.true,
-            "predicted": each.predicted,
-            "count": each.samples / seeds,
-            "cost": each.cost / seeds,
-            "share": each.share,
-        }
+    return tuple(
+        Confusion(
+            true=each.true,
+            predicted=each.predicted,
+            count=each.samples / seeds,
+            cost=each.cost / seeds,
+            share=each.share,
+        )
         for each in found
-    ]
-
-
-def _title(key: str) -> str:
-    return TITLES.get(key, f"{key.replace('_', ' ')} ↑")
+    )

@@ -1,8 +1,10 @@
 """Train every row: the trials of its strength on one seed, the choice on validation data, then all seeds."""
 
 import json
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from labelspace._checks import WorkError
@@ -11,6 +13,7 @@ from labelspace.comparison.outcome import Judge, Outcome, Scores
 from labelspace.comparison.plan import Plan
 from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
+from labelspace.results import Trial
 from labelspace.sweeps.executors import Executor
 from labelspace.sweeps.grid import Failure, SweepError, outcomes
 from labelspace.training.build import Job
@@ -18,16 +21,6 @@ from labelspace.training.config import Config, make_config
 from labelspace.training.run import Run
 
 Report = Callable[[str, dict[str, Any]], None]
-
-
-class Trial(NamedTuple):
-    """One strength, tried on the tuning seed."""
-
-    value: float | None
-    validation_cost: float
-    validation_accuracy: float
-    temperature: float
-    run: str
 
 
 class Trained(NamedTuple):
@@ -51,6 +44,7 @@ class Trainer:
         job: of the reference: the data as all runs are trained on.
         executor: where to compute.
         report: told of every finished run.
+        known: trials that were judged before, by the names of their runs.
     """
 
     def __init__(
@@ -62,11 +56,12 @@ class Trainer:
         job: Job,
         executor: Executor | None,
         report: Report | None,
+        known: Mapping[str, Trial] = MappingProxyType({}),
     ) -> None:
         """Keep what all runs share."""
         self.plan, self.folder, self.judge = plan, folder, judge
         self.dataset, self.job, self.executor, self.report = dataset, job, executor, report
-        self.base = plan.training()
+        self.base, self.known = plan.training(), known
         self.seeds = plan.chosen_seeds
         self.problems: list[str] = []
         self.failures: list[Failure] = []
@@ -157,11 +152,19 @@ class Trainer:
     def _trial(self, entry: Entry, options: dict[str, Any], run: Run) -> Trial | None:
         """Return what a run says of a strength; None where it cannot be judged, which is noted."""
         assert run.folder is not None
+        if run.folder.name in self.known:
+            return self.known[run.folder.name]
         value = None if entry.option is None else options[entry.option]
         accuracy = run.result["validation"]["accuracy"]
         try:
             outcome = self._outcome(entry, options, [run])
-            return Trial(value, outcome.validation_cost, accuracy, outcome.temperatures[0], run.folder.name)
+            return Trial(
+                value=value,
+                validation_cost=outcome.validation_cost,
+                validation_accuracy=accuracy,
+                temperature=outcome.temperatures[0],
+                run=run.folder.name,
+            )
         except ValueError as error:  # targets of this strength that cannot be inverted
             self.problems.append(f"{entry.label} ({options}) cannot be judged: {error}")
             return None
@@ -189,7 +192,7 @@ def _learned(run: Run) -> bool:
 
 def _best(trials: Sequence[Trial]) -> Trial:
     """Return the trial of least validation cost; of equals, the weakest."""
-    return min(trials, key=lambda trial: trial.validation_cost)
+    return min(trials, key=lambda trial: math.inf if trial.validation_cost is None else trial.validation_cost)
 
 
 def _cheapest(entry: Entry, trials: Sequence[Trial]) -> dict[str, Any]:

@@ -2,62 +2,21 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from statistics import NormalDist
-from typing import Any, Literal
 
 from torch import Tensor
 
 from labelspace import metrics
-from labelspace.comparison.rows import Row, change_of
+from labelspace.comparison.rows import Judged, change_of
 from labelspace.criteria import criterion_class, methods
 from labelspace.metrics import Interval
 from labelspace.report.words import THIN, decimals_for, fixed, interval, percent
+from labelspace.results import Cause, Kind, Verdict
 
-Kind = Literal["cheaper", "dearer", "no difference", "undecided"]
-Cause = Literal["structure", "smoothing", "unclear"]
 MOST = 0.75  # of the winner's gain: what smoothing that knows nothing must reach to be called the cause
 CREDITED = {"blindly": "Smoothing", "learning": "Learned smoothing"}
 USUAL = 0.95  # the level of intervals that need not be named
 POWER = 0.8  # a change that "could have been seen" is seen so often
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """The answer.
-
-    Args:
-        kind: cheaper, dearer, no difference (the interval is inside ± ``margin``) or undecided.
-        subject: the method it speaks of, chosen on validation data.
-        estimate: relative change of the mean cost against the free rival.
-        low: lower end of its interval; None with one seed.
-        high: upper end.
-        margin: changes within ± this do not matter.
-        cause: what did it: the structure of the label space, or smoothing as such; None where that is not the question.
-        indicative: fewer seeds than ``enough_seeds``: six for intervals of 95 percent.
-        sentences: the answer in words.
-        level: of the interval.
-    """
-
-    kind: Kind
-    subject: str
-    estimate: float | None
-    low: float | None
-    high: float | None
-    margin: float
-    cause: Cause | None
-    indicative: bool
-    sentences: tuple[str, ...]
-    level: float = USUAL
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """Both ends, or None."""
-        return None if self.low is None or self.high is None else (self.low, self.high)
-
-    def plain(self) -> dict[str, Any]:
-        """Return it as JSON data."""
-        return {**asdict(self), "sentences": list(self.sentences)}
 
 
 def enough_seeds(level: float) -> int:
@@ -88,7 +47,7 @@ def kind_of(interval: Interval | None, margin: float) -> Kind:
 
 
 def judge_rows(
-    rows: Sequence[Row], margin: float, word: str, groups: Tensor | None = None, level: float = USUAL
+    rows: Sequence[Judged], margin: float, word: str, groups: Tensor | None = None, level: float = USUAL
 ) -> Verdict:
     """Return the verdict on the winner.
 
@@ -101,41 +60,59 @@ def judge_rows(
     """
     reference = rows[0]
     winner = next(row for row in rows if row.winner)
-    kind = kind_of(winner.change, margin)
+    kind = kind_of(winner.moved, margin)
     cause, reason = _cause(rows, winner, word, groups) if kind == "cheaper" else (None, "")
     seeds, enough = len(winner.costs), enough_seeds(level)
     sentences = [_main(reference, winner, kind, margin, groups, level)]
     few = _few(seeds, enough) if winner.method else ""  # given models are what they are, however they were trained
     sentences += [text for text in (_free(reference), reason, few) if text]
-    estimate, low, high = (None,) * 3 if winner.change is None else _ends(winner.change)
-    return Verdict(kind, winner.label, estimate, low, high, margin, cause, seeds < enough, tuple(sentences), level)
+    return _verdict(kind, winner.label, winner.moved, margin, cause, seeds < enough, sentences, level)
 
 
-def judge_decisions(row: Row, margin: float, level: float, groups: Tensor | None = None) -> Verdict:
+def judge_decisions(row: Judged, margin: float, level: float, groups: Tensor | None = None) -> Verdict:
     """Return the verdict on one model: what minimum-cost decisions save against argmax."""
     moved = change_of(row.costs, row.plain_costs, level, groups, fixed=True)
     kind = kind_of(moved, margin)
-    estimate, low, high = (None,) * 3 if moved is None else _ends(moved)
-    said = (_decided(row, moved, kind, margin),)
-    return Verdict(kind, "min-cost", estimate, low, high, margin, None, False, said, level)
+    said = [_decided(row, moved, kind, margin)]
+    return _verdict(kind, "min-cost", moved, margin, None, False, said, level)
 
 
-def _decided(row: Row, moved: Interval | None, kind: Kind, margin: float) -> str:
+def _verdict(
+    kind: Kind,
+    subject: str,
+    moved: Interval | None,
+    margin: float,
+    cause: Cause | None,
+    indicative: bool,
+    sentences: Sequence[str],
+    level: float,
+) -> Verdict:
+    return Verdict(
+        kind=kind,
+        subject=subject,
+        estimate=None if moved is None else moved.estimate,
+        low=None if moved is None else moved.low,
+        high=None if moved is None else moved.high,
+        margin=margin,
+        cause=cause,
+        indicative=indicative,
+        sentences=tuple(sentences),
+        level=level,
+    )
+
+
+def _decided(row: Judged, moved: Interval | None, kind: Kind, margin: float) -> str:
     if row.min_cost is None:
         return (
             "Every mistake costs the same: minimum-cost decisions are the likeliest classes. Give prices with --cost."
         )
     if moved is None:
         return "The model makes no costly mistake on the test samples: there is nothing to save."
-    before, after = _costs(row.argmax["cost"], row.min_cost["cost"])
+    before, after = _costs(row.argmax.cost, row.min_cost.cost)
     text = f"Temperature and minimum-cost decisions cost {after} per sample instead of {before}: {_moved(moved)}"
     if kind == "no difference":
         return f"{text}, inside ±{percent(margin, sign=False)}."
-    return f"{text}; accuracy {row.argmax['accuracy']:.3f} → {row.min_cost['accuracy']:.3f}."
-
-
-def _ends(interval: Interval) -> tuple[float | None, float | None, float | None]:
-    return interval.estimate, interval.low, interval.high
+    return f"{text}; accuracy {row.argmax.accuracy:.3f} → {row.min_cost.accuracy:.3f}."
 
 
 def _moved(change: Interval) -> str:
@@ -147,12 +124,12 @@ def _moved(change: Interval) -> str:
     return f"{percent(change.estimate)} {ends}{named}"
 
 
-def _main(reference: Row, winner: Row, kind: Kind, margin: float, groups: Tensor | None, level: float) -> str:
-    before, after = _costs(reference.headline["cost"], winner.headline["cost"])
+def _main(reference: Judged, winner: Judged, kind: Kind, margin: float, groups: Tensor | None, level: float) -> str:
+    before, after = _costs(reference.headline.cost, winner.headline.cost)
     text = f"{winner.shown} {'cost' if winner.method else 'costs'} {after} per sample"
-    if winner.change is None:
+    if winner.moved is None:
         return f"{text}, {reference.label} {before}: no relative change can be given."
-    moved = _moved(winner.change)
+    moved = _moved(winner.moved)
     if kind == "no difference":
         return f"{text}, {reference.label} {before}: {moved}, inside ±{percent(margin, sign=False)}."
     if kind == "undecided":
@@ -160,7 +137,7 @@ def _main(reference: Row, winner: Row, kind: Kind, margin: float, groups: Tensor
     return f"{text} instead of {before}: {moved}{_accuracy(reference, winner, groups, level)}."
 
 
-def _accuracy(reference: Row, winner: Row, groups: Tensor | None, level: float) -> str:
+def _accuracy(reference: Judged, winner: Judged, groups: Tensor | None, level: float) -> str:
     """Return how accuracy moved against plain one-hot labels, where it did beyond chance."""
     times = 2 if len(winner.right) == 1 and not winner.method else 1  # these very models, see change_of
     right, plain = winner.right.repeat(times, 1), reference.plain_right.repeat(times, 1)
@@ -172,9 +149,9 @@ def _accuracy(reference: Row, winner: Row, groups: Tensor | None, level: float) 
     return f"; accuracy {verb} {plain.mean():.3f} → {right.mean():.3f}{since}"
 
 
-def _visible(winner: Row) -> str:
+def _visible(winner: Judged) -> str:
     """Return the change that would have been seen four times in five, from the interval's own width."""
-    moved = winner.change
+    moved = winner.moved
     if moved is None or moved.low is None or moved.high is None:
         return ""
     # z of 97.5 and of 80 percent, 1.96 and 0.84, at the usual level
@@ -183,11 +160,11 @@ def _visible(winner: Row) -> str:
     return f" A change of about {percent(least, sign=False)} could have been seen."
 
 
-def _free(reference: Row) -> str:
+def _free(reference: Judged) -> str:
     """Return what better decisions alone save, without training anything again."""
     if reference.min_cost is None:
         return ""
-    before, after = reference.argmax["cost"], reference.min_cost["cost"]
+    before, after = reference.argmax.cost, reference.min_cost.cost
     moved = f" ({percent(after / before - 1)})" if before > 0 else ""
     shown = " → ".join(_costs(before, after))
     return f"Without retraining, by minimum-cost decisions: {shown}{moved}."
@@ -197,12 +174,12 @@ def _costs(*values: float) -> list[str]:
     return [fixed(value, decimals_for([value])) for value in values]
 
 
-def _cause(rows: Sequence[Row], winner: Row, word: str, groups: Tensor | None) -> tuple[Cause | None, str]:
+def _cause(rows: Sequence[Judged], winner: Judged, word: str, groups: Tensor | None) -> tuple[Cause | None, str]:
     """Return what made the winner cheaper: compare it with smoothing that knows nothing of the classes."""
     controls = [row for row in rows if row.of == winner.label]
     blind = controls + [row for row in rows if _smooths(row) == "blindly" and row is not winner]
     equals = [row for row in blind if not _below(_against(winner, row, groups))]
-    best = min(equals, key=lambda row: row.headline["cost"], default=None)
+    best = min(equals, key=lambda row: row.headline.cost, default=None)
     if best is not None and _as_good(best, rows[0], winner):
         how = "better" if _below(_against(best, winner, groups)) else "about as well"
         known = f", not the {word}" if controls else _structure(rows, word, groups)
@@ -213,30 +190,30 @@ def _cause(rows: Sequence[Row], winner: Row, word: str, groups: Tensor | None) -
     if best is not None:
         return "unclear", f"{_named(best)} cannot be told apart from it by these seeds: what did it is unclear."
     if controls:
-        gains = "gain less" if any(_below(row.change) for row in controls) else "do not gain beyond chance"
+        gains = "gain less" if any(_below(row.moved) for row in controls) else "do not gain beyond chance"
         return "structure", f"The controls {gains}: the {word} did it."
     if winner.structured:
         return "unclear", f"No controls ran for {winner.label} labels: what did it is unclear."
     return None, ""
 
 
-def _smooths(row: Row) -> str:
+def _smooths(row: Judged) -> str:
     return "" if row.method not in methods() else criterion_class(row.method).smooths
 
 
-def _named(row: Row) -> str:
-    return f"{row.shown} ({_costs(row.headline['cost'])[0]})"
+def _named(row: Judged) -> str:
+    return f"{row.shown} ({_costs(row.headline.cost)[0]})"
 
 
-def _as_good(blind: Row, reference: Row, winner: Row) -> bool:
+def _as_good(blind: Judged, reference: Judged, winner: Judged) -> bool:
     """Return whether smoothing that knows nothing has most of the winner's gain, and that beyond chance."""
-    gain = reference.headline["cost"] - blind.headline["cost"]
-    return _below(blind.change) and gain >= MOST * (reference.headline["cost"] - winner.headline["cost"])
+    gain = reference.headline.cost - blind.headline.cost
+    return _below(blind.moved) and gain >= MOST * (reference.headline.cost - winner.headline.cost)
 
 
-def _against(row: Row, other: Row, groups: Tensor | None) -> Interval | None:
+def _against(row: Judged, other: Judged, groups: Tensor | None) -> Interval | None:
     """Return the relative change of the cost from another row to this one."""
-    level = USUAL if row.change is None else row.change.level
+    level = USUAL if row.moved is None else row.moved.level
     return change_of(row.costs, other.costs, level, groups)
 
 
@@ -245,14 +222,14 @@ def _below(interval: Interval | None) -> bool:
     return interval is not None and interval.high is not None and interval.high < 0
 
 
-def _structure(rows: Sequence[Row], word: str, groups: Tensor | None) -> str:
+def _structure(rows: Sequence[Judged], word: str, groups: Tensor | None) -> str:
     """Return what the structured labels add to smoothing, where they did not win: are they cheaper than controls?"""
     structured = next((row for row in rows if any(other.of == row.label for other in rows)), None)
     if structured is None:
         return ""
     controls = [row for row in rows if row.of == structured.label]
-    best = min(controls, key=lambda row: row.headline["cost"])
-    mine, other = _costs(structured.headline["cost"], best.headline["cost"])
+    best = min(controls, key=lambda row: row.headline.cost)
+    mine, other = _costs(structured.headline.cost, best.headline.cost)
     if all(_below(_against(structured, row, groups)) for row in controls):
         return f"; the {word} helps {structured.label} labels ({mine}) beyond their controls ({other})"
     return f", not the {word}: {structured.label} labels ({mine}) are not shown to beat their controls ({other})"

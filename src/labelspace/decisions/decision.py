@@ -12,7 +12,7 @@ from torch import Tensor
 from labelspace import _checks, _files, _inputs
 from labelspace._inputs import Numbers
 from labelspace.decisions.calibration import Temperature, inverted_logits
-from labelspace.decisions.rules import abstain, min_cost
+from labelspace.decisions.rules import abstain, expected_cost_of, min_cost
 from labelspace.space import LabelSpace
 
 RULES = ("argmax", "min_cost")
@@ -32,6 +32,24 @@ class Decided(NamedTuple):
     classes: Tensor
     probability: Tensor
     abstained: Tensor
+
+
+class Judged(NamedTuple):
+    """What was decided about N samples whose classes are known, and what that costs.
+
+    Args:
+        classes: the class of each sample, also where it should rather be left to somebody.
+        probabilities: after temperature, ``(N, K)``.
+        abstained: where not deciding costs less than any class is expected to.
+        costs: what each decision costs, in float64.
+        expected: what it was expected to cost.
+    """
+
+    classes: Tensor
+    probabilities: Tensor
+    abstained: Tensor
+    costs: Tensor
+    expected: Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +128,34 @@ class Decision:
         Shape:
             ``scores (N, K)``; class indices, probabilities and the mask are ``(N,)``.
         """
+        return self._decided(scores, self.probabilities(scores))
+
+    def judge(self, scores: Numbers, y: Tensor, prices: Tensor | None = None) -> Judged:
+        """Decide about samples whose classes are known: comparisons, reports and model cards all look at this.
+
+        Args:
+            scores: of a model, larger is likelier.
+            y: the classes.
+            prices: what mistakes cost, ``(K, K)``, where that is not what the rule says: for ``"argmax"`` every
+                mistake costs 1.
+
+        Shape:
+            ``scores (N, K)``, ``y (N,)``.
+
+        Example:
+            >>> decision = Decision("min_cost", 1.0, [[0, 1], [5, 0]], ["well", "ill"])
+            >>> decision.judge([[1.4, 0.0], [3.0, 0.0]], torch.tensor([0, 1])).costs
+            tensor([1., 5.], dtype=torch.float64)
+        """
         p = self.probabilities(scores)
+        classes, sure, abstained = self._decided(scores, p)
+        paid = self.prices if prices is None and self.rule != "argmax" else prices
+        if paid is None:  # of many classes, a matrix of ones would not fit
+            return Judged(classes, p, abstained, (classes != y).double(), 1 - sure)
+        expected = expected_cost_of(p, paid).gather(1, classes[:, None]).squeeze(1)
+        return Judged(classes, p, abstained, paid[y, classes], expected)
+
+    def _decided(self, scores: Numbers, p: Tensor) -> Decided:
         if self.rule == "argmax":
             # of the scores: probabilities of classes that are nearly certain may round to the same number
             classes = _inputs.tensor("Decision", "scores", scores).argmax(dim=1)

@@ -1,7 +1,6 @@
 """Reports, written from what comparisons and runs left on disk; nothing here trains."""
 
 from labelspace import _application  # noqa: F401 (raises where the extra is missing)
-from labelspace.report.html import write_html
-from labelspace.report.runs import write_runs_html
+from labelspace.report.html import write_html, write_runs_html
 
 __all__ = ["write_html", "write_runs_html"]

@@ -1,148 +1,248 @@
-"""The table of the page: heads in groups, and rows of cells that show a text and are sorted by a number."""
+"""The columns of a comparison's table, each written once: a page shows all of them, a terminal the most telling.
+
+A new column is one line in ``columns``: the group it stands under, its head, what it says, its value from a ``Row``,
+and under what heads it is printed in a terminal, if it is. ``page_table`` here and ``report.table`` lay them out.
+"""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
 
 from labelspace.report import words
-from labelspace.report.reading import Material, Row
+from labelspace.report.reading import Drawn, Material
+from labelspace.results import Result, Role, Row
+
+LONGEST = 24  # letters of a name that a printed head repeats
+TITLES = {"argmax": "argmax", "min_cost": "min-cost"}
+RULES = {"argmax": "when the likeliest class is called", "min_cost": "when the class of least expected cost is called"}
+
+
+class Cell(NamedTuple):
+    """What a row shows, what it is sorted by, a note, and what is printed in a terminal where that is another text."""
+
+    text: str
+    sort: float | str | None
+    note: str | None = None
+    brief: str | None = None
+
+    @property
+    def printed(self) -> str:
+        """The text in a terminal."""
+        return self.text if self.brief is None else self.brief
+
+
+class Heads(NamedTuple):
+    """The group that a column stands under, and its own head."""
+
+    group: str
+    head: str
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column.
+
+    Args:
+        heads: on a page.
+        says: what it is, in words.
+        cells: one for every row.
+        printed: its heads in a terminal; None where it is not printed.
+    """
+
+    heads: Heads
+    says: str
+    cells: tuple[Cell, ...]
+    printed: Heads | None = None
+
+    @property
+    def used(self) -> bool:
+        """Whether any row has a value."""
+        return any(cell.sort is not None for cell in self.cells)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row as a page shows it."""
+
+    label: str
+    role: Role
+    winner: bool
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as a page shows it: groups with the number of their columns, columns, and rows."""
+
+    groups: tuple[tuple[str, int], ...]
+    columns: tuple[Column, ...]
+    rows: tuple[Line, ...]
+
+
+def columns(result: Result) -> list[Column]:
+    """Return the columns of a comparison, in their order."""
+    rows, priced = result.rows, result.decision == "min_cost"
+    rules = ("argmax", "min_cost") if priced else ("argmax",)
+
+    def ruled(group: str, key: str, what: str, decimals: int | None = None) -> list[Column]:
+        made = []
+        for rule in rules:
+            printed = Heads(group, TITLES[rule] if priced else "")  # the only rule there is needs no name
+            value = _under(rule, key)
+            made.append(_numbers(rows, Heads(group, TITLES[rule]), f"{what} {RULES[rule]}", value, decimals, printed))
+        return made
+
+    def own(group: str, head: str, says: str, value: Value, decimals: int | None = 3, printed: bool = False) -> Column:
+        heads = Heads(group, head)
+        return _numbers(rows, heads, says, value, decimals, heads if printed else None)
+
+    return [
+        Column(Heads("", "strength"), "chosen on validation data", _cells(rows, _strength), Heads("", "strength")),
+        Column(Heads("", "trials"), "strengths tried on validation data", _cells(rows, _trials)),
+        *ruled("cost per sample ↓", "cost", "mean cost"),
+        *_changes(result),
+        *ruled("accuracy ↑", "accuracy", "share that is right", 3),
+        own("ECE ↓", "raw", "calibration error of the model's own probabilities", lambda row: row.ece),
+        own("ECE ↓", "after T", "calibration error after temperature", lambda row: row.ece_after, printed=True),
+        own("NLL ↓", "after T", "negative log-likelihood after temperature", lambda row: row.nll_after),
+        own("risk–coverage ↓", "area", "mean cost over all coverages", lambda row: row.risk_coverage, None),
+        *(
+            _numbers(
+                rows,
+                Heads(extra.title, TITLES[result.decision]),
+                f"{extra.key.replace('_', ' ')} {RULES[result.decision]}",
+                _under(result.decision, extra.key),
+                3,
+                Heads(extra.title, ""),
+            )
+            for extra in result.extra
+        ),
+    ]
+
 
 Value = Callable[[Row], float | None]
 
 
-def table(material: Material) -> dict[str, Any]:
-    """Return groups of heads, heads and rows for a comparison."""
-    priced = material.rule == "min_cost"
-    rules = [("argmax", "argmax"), ("min_cost", "min-cost")] if priced else [("argmax", "argmax")]
-    rival = material.reference.label
-    columns: list[tuple[str, list[dict[str, Any]]]] = [
-        ("", [_strength(material), _trials(material)]),
-        ("cost per sample ↓", [_numbers(material, title, _of(rule, "cost")) for rule, title in rules]),
-        (f"{'min-cost ' if priced else ''}vs {rival}", [_change(material), _interval(material), _holm(material)]),
-        ("accuracy ↑", [_numbers(material, title, _of(rule, "accuracy"), 3) for rule, title in rules]),
-        (
-            "ECE ↓",
-            [_numbers(material, title, _own(key), 3) for key, title in [("ece", "raw"), ("ece_after", "after T")]],
-        ),
-        ("NLL ↓", [_numbers(material, "after T", _own("nll_after"), 3)]),
-        ("risk–coverage ↓", [_numbers(material, "area", _own("risk_coverage"))]),
-    ]
-    for extra in material.facts.get("extra", []):
-        columns.append(
-            (extra["title"], [_numbers(material, material.rule.replace("_", "-"), _of(material.rule, extra["key"]), 3)])
-        )
-    return _assembled([(group, [column for column in parts if _used(column)]) for group, parts in columns], material)
+def _under(rule: str, key: str) -> Value:
+    def value(row: Row) -> float | None:
+        numbers = row.under(rule)
+        return None if numbers is None else numbers.of(key)
+
+    return value
 
 
-def _used(column: dict[str, Any]) -> bool:
-    return any(cell["sort"] is not None for cell in column["cells"])
+def _numbers(
+    rows: Sequence[Row], heads: Heads, says: str, value: Value, decimals: int | None, printed: Heads | None
+) -> Column:
+    return Column(heads, says, number_cells([value(row) for row in rows], decimals), printed)
 
 
-def _assembled(columns: Sequence[tuple[str, list[dict[str, Any]]]], material: Material) -> dict[str, Any]:
-    filled = [(group, parts) for group, parts in columns if parts]
-    flat = [column for _, parts in filled for column in parts]
-    return {
-        "groups": [{"title": group, "span": len(parts)} for group, parts in filled],
-        "heads": [column["title"] for column in flat],
-        "rows": [
-            {
-                "label": row.label,
-                "role": row.role,
-                "of": row.of,
-                "winner": row.winner,
-                "marked": bool(row.facts.get("marked")),
-                "cells": [column["cells"][place] for column in flat],
-            }
-            for place, row in enumerate(material.rows)
-        ],
-    }
-
-
-def _numbers(material: Material, title: str, value: Value, decimals: int | None = None) -> dict[str, Any]:
-    values = [value(row) for row in material.rows]
+def number_cells(values: Sequence[float | None], decimals: int | None = None) -> tuple[Cell, ...]:
+    """Return numbers as cells, with as many decimals as the largest of them asks for where it is not said."""
     shown = words.decimals_for(values) if decimals is None else decimals
-    return {"title": title, "cells": [{"text": words.fixed(number, shown), "sort": number} for number in values]}
+    return tuple(Cell(words.fixed(number, shown), number) for number in values)
 
 
-def _of(rule: str, key: str) -> Value:
-    return lambda row: (row.facts.get(rule) or {}).get(key)
+def _cells(rows: Sequence[Row], cell: Callable[[Row], Cell]) -> tuple[Cell, ...]:
+    return tuple(cell(row) for row in rows)
 
 
-def _own(key: str) -> Value:
-    return lambda row: row.facts.get(key)
-
-
-def _strength(material: Material) -> dict[str, Any]:
-    cells = []
-    for row in material.rows:
-        strength = row.strength or {}
-        text = strength_text(row)
-        cells.append({"text": f"▸ {text}" if row.winner and row.strength else text, "sort": strength.get("value")})
-    return {"title": "strength", "cells": cells}
-
-
-def _trials(material: Material) -> dict[str, Any]:
-    # what has no strength is trained as it is, once
-    counts = [max(len(row.trials), 1) for row in material.rows]
-    return {"title": "trials", "cells": [{"text": str(count), "sort": count} for count in counts]}
+def _strength(row: Row) -> Cell:
+    mark = "▸ " if row.winner else ""
+    if row.strength is None:
+        return Cell(words.MISSING, None, brief=mark + words.MISSING)
+    brief = f"{mark}{row.strength.symbol} {row.strength.value:g}"
+    return Cell(mark + strength_text(row), row.strength.value, brief=brief)
 
 
 def strength_text(row: Row) -> str:
-    """Return the chosen strength as it is shown, such as ``σ 0.50``."""
-    if not row.strength or row.strength.get("value") is None:
+    """Return the chosen strength as a page shows it, such as ``σ 0.50``."""
+    if row.strength is None:
         return words.MISSING
-    value = row.strength["value"]
+    value = row.strength.value
     text = f"{value:.2f}" if 0.01 <= abs(value) < 10 else f"{value:g}"
-    return f"{row.strength.get('symbol') or row.strength.get('name', '')} {text}".replace("-", "−").strip()
+    return f"{row.strength.symbol or row.strength.name} {text}".replace("-", "−").strip()
 
 
-def _change(material: Material) -> dict[str, Any]:
-    cells = []
-    for row in material.rows:
-        estimate = (row.facts.get("change") or {}).get("estimate")
-        mark = " ●" if row.facts.get("marked") else ""
-        cells.append({"text": words.percent(estimate) + mark, "sort": estimate})
-    return {"title": "change", "cells": cells}
+def _trials(row: Row) -> Cell:
+    # what has no strength is trained as it is, once
+    count = max(len([trial for trial in row.trials if trial.value is not None]), 1)
+    return Cell(str(count), count)
 
 
-def _interval(material: Material) -> dict[str, Any]:
-    cells = []
-    for row in material.rows:
-        change = row.facts.get("change") or {}
-        low, high = change.get("low"), change.get("high")
-        width = None if low is None or high is None else high - low
-        cells.append({"text": words.interval(low, high), "sort": width, "note": change.get("note") or None})
-    level = next((row.facts["change"].get("level", 0.95) for row in material.rows if row.facts.get("change")), 0.95)
-    return {"title": f"{words.percent(level, sign=False)} interval", "cells": cells}
-
-
-def _holm(material: Material) -> dict[str, Any]:
-    values = [row.facts.get("p_holm") for row in material.rows]
-    texts = ["< 0.001" if value is not None and value < 0.001 else words.fixed(value, 3) for value in values]
-    return {
-        "title": "p (Holm)",
-        "cells": [{"text": text, "sort": value} for text, value in zip(texts, values, strict=True)],
-    }
-
-
-def runs_table(material: Material) -> dict[str, Any]:
-    """Return groups of heads, heads and rows for plain runs: means over the seeds of each configuration."""
-
-    def of(part: str, key: str) -> Value:
-        return lambda row: _mean([result.get(part, {}).get(key) for result in row.facts["results"]])
-
-    seeds = [
-        {"text": ", ".join(map(str, row.facts["seeds"])), "sort": len(row.facts["seeds"])} for row in material.rows
+def _changes(result: Result) -> list[Column]:
+    """Return the change against the reference, its interval and its corrected p-value."""
+    rows, label = result.rows, result.reference.label
+    rule = "min-cost " if result.decision == "min_cost" else ""
+    group, brief = f"{rule}vs {label}", f"{rule}vs {rows[0].label if len(rows[0].label) <= LONGEST else 'the first'}"
+    level = next((row.change.level for row in rows if row.change is not None), None)
+    head = f"{words.percent(0.95 if level is None else level, sign=False)} interval"
+    printed = "interval" if level is None else f"{100 * level:g} % interval"
+    several = len(rows) > 1
+    return [
+        Column(
+            Heads(group, "change"),
+            "relative change of the mean cost; ● excludes 0 after Holm",
+            _cells(rows, _change),
+            Heads(brief, "change") if several else None,
+        ),
+        Column(
+            Heads(group, head),
+            "of the change, over seeds and test samples, paired",
+            _cells(rows, _interval),
+            Heads(brief, printed) if several else None,
+        ),
+        Column(Heads(group, "p (Holm)"), "of no change, corrected for the number of methods", _cells(rows, _holm)),
     ]
-    facts = [{"title": "seeds", "cells": seeds}]
+
+
+def _change(row: Row) -> Cell:
+    estimate = None if row.change is None else row.change.estimate
+    text = words.percent(estimate)
+    # printed in one column, the signs must stand below each other
+    return Cell(f"{text} ●" if row.marked else text, estimate, brief=text + (" ●" if row.marked else "  "))
+
+
+def _interval(row: Row) -> Cell:
+    if row.change is None:
+        return Cell(words.MISSING, None)
+    low, high = row.change.low, row.change.high
+    width = None if low is None or high is None else high - low
+    return Cell(words.interval(low, high), width, row.change.note or None)
+
+
+def _holm(row: Row) -> Cell:
+    small = row.p_holm is not None and row.p_holm < 0.001
+    return Cell("< 0.001" if small else words.fixed(row.p_holm, 3), row.p_holm)
+
+
+def page_table(shown: Sequence[Column], rows: Sequence[Row | Drawn]) -> Table:
+    """Return a table as a page shows it."""
+    groups = [(group, len(list(parts))) for group, parts in groupby(shown, key=lambda column: column.heads.group)]
+    lines = [
+        Line(row.label, row.role, row.winner, tuple(column.cells[place] for column in shown))
+        for place, row in enumerate(rows)
+    ]
+    return Table(tuple(groups), tuple(shown), tuple(lines))
+
+
+def runs_columns(material: Material) -> list[Column]:
+    """Return the columns for plain runs: means over the seeds of each configuration."""
+    configs = [[run.folder.config() for run in row.runs] for row in material.rows]
+    results = [[run.folder.result() for run in row.runs] for row in material.rows]
+    seeds = tuple(Cell(", ".join(str(each["seed"]) for each in group), len(group)) for group in configs)
+    found = [Column(Heads("", "seeds"), "of its runs", seeds)]
     for key in ("model", "epochs"):
-        values = [row.facts["config"].get(key) for row in material.rows]
-        facts.append({"title": key, "cells": [{"text": str(value), "sort": value} for value in values]})
-    columns = [("", facts)]
-    for group, key in [("accuracy ↑", "accuracy"), ("NLL ↓", "nll")]:
-        columns.append((group, [_numbers(material, part, of(part, key), 3) for part in ("validation", "test")]))
-    return _assembled(columns, material)
+        cells = tuple(Cell(str(group[0].get(key)), group[0].get(key)) for group in configs)
+        found.append(Column(Heads("", key), "of its runs", cells))
+    for group, key in (("accuracy ↑", "accuracy"), ("NLL ↓", "nll")):
+        for part in ("validation", "test"):
+            values = [_mean([each.get(part, {}).get(key) for each in row]) for row in results]
+            found.append(Column(Heads(group, part), "mean over seeds", number_cells(values, 3)))
+    return found
 
 
-def _mean(values: list[float | None]) -> float | None:
+def _mean(values: Sequence[float | None]) -> float | None:
     present = [value for value in values if value is not None]
     return sum(present) / len(present) if present else None

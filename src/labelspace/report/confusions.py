@@ -1,18 +1,16 @@
 """Who is mistaken for whom: with the chosen strength on test data, and with every strength tried on validation data."""
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from labelspace.report.layouts import Layout, layout_of
 from labelspace.report.measures import Measured, decision_of, validation_confusion
-from labelspace.report.packing import rounded
-from labelspace.report.reading import Material, Row, Trial
-from labelspace.report.room import Room
+from labelspace.report.packing import Figure, Room, rounded
+from labelspace.report.reading import Drawn, Material
+from labelspace.results import Trial
 
 
-def confusions(material: Material, found: dict[str, Measured], room: Room) -> dict[str, Any] | None:
+def confusions(material: Material, found: dict[str, Measured], room: Room) -> Figure | None:
     """Return confusion matrices on test data, one per row, in an order that keeps related classes together."""
     if not found or len(material.names) < 2:
         return None
@@ -55,7 +53,7 @@ def mistakes(counts: Tensor) -> Tensor:
     return shares.fill_diagonal_(torch.nan)
 
 
-def _over_strength(material: Material, layout: Layout, room: Room) -> dict[str, Any]:
+def _over_strength(material: Material, layout: Layout, room: Room) -> Figure:
     """Return the validation confusions of all trials, beside that of the reference."""
     reference = _reference(material)
     if reference is None:
@@ -74,44 +72,48 @@ def _reference(material: Material) -> Tensor | None:
     row = material.reference
     if not row.runs:
         return None
-    strength = (row.strength or {}).get("value")
+    strength = None if row.strength is None else row.strength.value
     return validation_confusion(row.runs[0], decision_of(material, row, row.runs[0], row.temperatures[0], strength))
 
 
-def _trial(material: Material, layout: Layout, row: Row, trial: Trial) -> dict[str, Any] | None:
+def _trial(material: Material, layout: Layout, row: Drawn, trial: Trial) -> Figure | None:
     counts = drawn_trial(material, row, trial)
     return None if counts is None else {"value": trial.value, "matrix": layout.arrange(mistakes(counts), mass=True)}
 
 
-def drawn_trial(material: Material, row: Row, trial: Trial) -> Tensor | None:
+def drawn_trial(material: Material, row: Drawn, trial: Trial) -> Tensor | None:
     """Return the counts on validation data of one strength that was tried, decided as when it was judged."""
-    if trial.run is None:
+    run = material.runs.get(trial.run or "")
+    if run is None:
         return None
-    decision = decision_of(material, row, trial.run, trial.temperature, trial.value)
-    return validation_confusion(trial.run, decision)
+    return validation_confusion(run, decision_of(material, row, run, trial.temperature, trial.value))
 
 
-def strengths(material: Material) -> dict[str, Any] | None:
+def strengths(material: Material) -> Figure | None:
     """Return the validation cost over the strengths tried, for every row that tried several."""
     rows = [_strength(row) for row in material.rows if len(row.trials) > 1]
     if not rows:
         return None
     reference = material.reference
     return {
-        "reference": {"label": reference.label, "cost": rounded(reference.facts.get("validation_cost"))},
+        "reference": {"label": reference.label, "cost": rounded(_validation_cost(reference))},
         "rows": rows,
     }
 
 
-def _strength(row: Row) -> dict[str, Any]:
-    strength = row.strength or {}
+def _validation_cost(row: Drawn) -> float | None:
+    return None if row.row is None else row.row.validation_cost
+
+
+def _strength(row: Drawn) -> Figure:
+    strength = row.strength
     return {
         "label": row.label,
         "role": row.role,
         "of": row.of,
-        "symbol": strength.get("symbol", ""),
-        "name": strength.get("name", "strength"),
-        "chosen": rounded(strength.get("value")),
+        "symbol": "" if strength is None else strength.symbol,
+        "name": "strength" if strength is None else strength.name,
+        "chosen": None if strength is None else rounded(strength.value),
         "values": [rounded(trial.value) for trial in row.trials],
         "costs": [rounded(trial.validation_cost, 4) for trial in row.trials],
     }

@@ -2,15 +2,15 @@
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from labelspace.report import words
-from labelspace.report.packing import script_json
+from labelspace.report.packing import Figure, script_json
 
 HERE = Path(__file__).parent
 SCRIPTS = (
@@ -40,7 +40,7 @@ def fixed_size() -> int:
     return sum((HERE / name).stat().st_size for name in (*SCRIPTS, "page.css", "page.html.j2"))
 
 
-def render(content: dict[str, Any], data: dict[str, Any]) -> bytes:
+def render(content: Mapping[str, object], data: Figure) -> bytes:
     """Return the page.
 
     Args:

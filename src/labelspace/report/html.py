@@ -1,26 +1,25 @@
-"""The report of a comparison: one HTML file that needs nothing else."""
+"""The report of a comparison, or of plain runs that nothing has compared: one HTML file that needs nothing else."""
 
 import base64
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from labelspace import _checks, _files
 from labelspace.compressed import fits
 from labelspace.report import columns, document, words
 from labelspace.report.confusions import confusions, strengths
-from labelspace.report.curves import learning_curves
-from labelspace.report.geometry import distances, projections
-from labelspace.report.measures import measured
-from labelspace.report.packing import rounded
-from labelspace.report.reading import Material, Row, read_comparison
-from labelspace.report.room import LIMIT, Room
-from labelspace.report.spaces import distinct_spaces, space_pictures, targets
+from labelspace.report.measures import learning_curves, measured
+from labelspace.report.packing import LIMIT, Figure, Room, rounded
+from labelspace.report.reading import Drawn, Material, read_comparison, read_runs
+from labelspace.report.spaces import distances, distinct_spaces, projections, space_pictures, targets
+from labelspace.results import Result, Row
 
 # text around the matrices that is not known before they are packed: tables, curves, the plan
 MARGIN = 150_000
 LISTED = 30
+DRAWN = 40  # rows of plain runs in figures
 HASHED = ("plan.toml", "comparison.json", "space.safetensors", "cost.safetensors")
 
 
@@ -50,23 +49,76 @@ def write_html(
 nowhere, which has no \
 comparison.json. The same compare command finishes it.
     """
-    material = read_comparison(Path(folder), allow_damaged)
+    result, material = read_comparison(Path(folder), allow_damaged)
     room = Room(LIMIT - document.fixed_size() - MARGIN)
     pictures = [picture for picture in map(_picture, examples) if room.keeps(picture)]
-    data = {"names": material.names, "change": _changes(material), **figures(material, room)}
+    data = {"names": material.names, "change": _changes(result), **figures(material, room)}
+    shown = [column for column in columns.columns(result) if column.used]
     content = {
-        **_first_screen(material),
-        "table": columns.table(material),
+        **_first_screen(result),
+        "table": columns.page_table(shown, result.rows),
         "pictures": pictures,
         "left_out": room.refused,
-        "reproduce": _reproduce(Path(folder), material),
+        "reproduce": _reproduce(Path(folder), result, material),
         "sections": {name for name, value in data.items() if value},
     }
     target = Path(folder) / "report.html" if path is None else Path(path)
     return _files.write_bytes(target, document.render(content, data))
 
 
-def figures(material: Material, room: Room) -> dict[str, Any]:
+def write_runs_html(folders: Sequence[str | Path], path: str | Path, *, allow_damaged: bool = False) -> Path:
+    """Write one page about finished runs and return its path.
+
+    Runs that differ in their seed only are one row. There is no verdict: these runs were not tuned alike.
+
+    Args:
+        folders: those of runs, or folders that hold runs.
+        path: the file to write.
+        allow_damaged: read also what is not what was written, and warn.
+
+    Example:
+        >>> write_runs_html([], "report.html")
+        Traceback (most recent call last):
+        ...
+        labelspace._checks.InputError: `runs` of report must be at least one folder. Got none.
+    """
+    if not folders:
+        raise _checks.fail("report", "runs", "at least one folder", "none")
+    material = read_runs([Path(folder) for folder in folders], allow_damaged)
+    room = Room(LIMIT - document.fixed_size() - MARGIN)
+    data = {"names": material.names, **figures(replace(material, rows=material.rows[:DRAWN]), room)}
+    warnings = ["These runs were not tuned alike, so their numbers are no comparison: labelspace compare makes one."]
+    if len(material.rows) > DRAWN:
+        warnings.append(f"Figures show the first {DRAWN} of {len(material.rows)} rows.")
+    number = sum(len(row.runs) for row in material.rows)
+    title = f"{number} run{'s' if number > 1 else ''} · {len(material.names)} classes"
+    content: Figure = {
+        "title": title,
+        "heading": title,
+        "verdict": None,
+        "caveats": [],
+        "warnings": warnings,
+        "costliest": [],
+        "best": "",
+        "next": None,
+        "priced": False,
+        "reference": material.reference.label,
+        "table": columns.page_table(columns.runs_columns(material), material.rows),
+        "pictures": [],
+        "left_out": room.refused,
+        "reproduce": {
+            "command": None,
+            "plan": None,
+            "versions": {},
+            "hashes": [],
+            "runs": _run_names(material),
+        },
+        "sections": {name for name, value in data.items() if value},
+    }
+    return _files.write_bytes(Path(path), document.render(content, data))
+
+
+def figures(material: Material, room: Room) -> Figure:
     """Return what the folded figures are drawn from, the most telling first: the last may not fit."""
     found = {row.label: part for row in material.rows if (part := measured(material, row)) is not None}
     drawn = fits(len(material.names))  # else no figure of classes by classes
@@ -94,96 +146,93 @@ def figures(material: Material, room: Room) -> dict[str, Any]:
     }
 
 
-def _row_facts(row: Any) -> dict[str, Any]:
+def _row_facts(row: Drawn | Row) -> Figure:
     return {"label": row.label, "role": row.role, "winner": row.winner}
 
 
 def _start(material: Material) -> float:
     """Return where the slider starts: the winner's strength if it is a smoothing."""
     for row in material.rows:
-        if row.winner and row.strength and row.strength.get("symbol") == "σ":
-            return min(max(float(row.strength["value"]), 0.0), 1.0)
+        if row.winner and row.strength is not None and row.strength.symbol == "σ":
+            return min(max(row.strength.value, 0.0), 1.0)
     return 0.3
 
 
-def _changes(material: Material) -> dict[str, Any] | None:
+def _changes(result: Result) -> Figure | None:
     rows = []
-    for row in material.rows:
-        change = row.facts.get("change")
+    for row in result.rows:
+        change = row.change
         if change is None:
             continue
-        ends = {name: rounded(change.get(name)) for name in ("estimate", "low", "high")}
-        texts = {
-            "text": words.percent(change.get("estimate")),
-            "interval": words.interval(change.get("low"), change.get("high")),
-        }
-        facts = {"of": row.of, "marked": bool(row.facts.get("marked")), "strength": columns.strength_text(row)}
+        ends = {name: rounded(getattr(change, name)) for name in ("estimate", "low", "high")}
+        texts = {"text": words.percent(change.estimate), "interval": words.interval(change.low, change.high)}
+        facts = {"of": row.of, "marked": row.marked, "strength": columns.strength_text(row)}
         rows.append({**_row_facts(row), **facts, **ends, **texts})
-    rule = "with minimum-cost decisions" if material.rule == "min_cost" else ""
-    margin = material.facts["verdict"].get("margin")
-    return {"rows": rows, "reference": material.reference.label, "rule": rule, "margin": margin} if rows else None
+    rule = "with minimum-cost decisions" if result.decision == "min_cost" else ""
+    margin, reference = result.verdict.margin, result.reference.label
+    return {"rows": rows, "reference": reference, "rule": rule, "margin": margin} if rows else None
 
 
-def _first_screen(material: Material) -> dict[str, Any]:
-    facts = material.facts
+def _first_screen(result: Result) -> Figure:
     return {
-        "title": facts["title"],
-        "heading": f"{facts['data']['name']} · label comparison",
-        "verdict": facts["verdict"],
-        "caveats": _caveats(material),
-        "warnings": facts.get("warnings", []),
-        "costliest": facts["costliest"][:LISTED],
-        "best": (facts.get("best") or {}).get("label", ""),
-        "next": facts.get("next"),
-        "priced": material.rule == "min_cost",
-        "level": facts["verdict"].get("level", 0.95),
-        "reference": material.reference.label,
+        "title": result.title,
+        "heading": f"{result.data.name} · label comparison",
+        "verdict": result.verdict,
+        "caveats": _caveats(result),
+        "warnings": result.warnings,
+        "costliest": result.costliest[:LISTED],
+        "best": "" if result.best is None else result.best.label,
+        "next": result.next,
+        "priced": result.decision == "min_cost",
+        "level": result.verdict.level,
+        "reference": result.reference.label,
     }
 
 
-def _caveats(material: Material) -> list[tuple[str, str]]:
-    facts, data = material.facts, material.facts["data"]
-    counts = {
-        part: data["counts"][part] for part in ("train", "validation", "test") if data.get("counts", {}).get(part)
-    }
-    seeds = len(facts["seeds"])
-    which = "" if facts["seeds"] == list(range(seeds)) else f" ({', '.join(map(str, facts['seeds']))})"
-    frozen = f" on frozen features of {facts['backbone']}" if facts.get("backbone") else ""
-    epochs = f", {facts['epochs']} epochs" if facts.get("epochs") else ""
+def _caveats(result: Result) -> list[tuple[str, str]]:
+    data = result.data
+    counts = {part: data.counts[part] for part in ("train", "validation", "test") if data.counts.get(part)}
+    seeds = len(result.seeds)
+    which = "" if result.seeds == tuple(range(seeds)) else f" ({', '.join(map(str, result.seeds))})"
+    frozen = f" on frozen features of {result.backbone}" if result.backbone else ""
+    epochs = f", {result.epochs} epochs" if result.epochs else ""
     # scores that came from elsewhere have no model, and may be of a single one
-    model = f"{facts['model']}{frozen}{epochs}" if facts["model"] else ""
-    few = ", so the result is indicative only" if facts["verdict"]["indicative"] else ""
+    model = f"{result.model}{frozen}{epochs}" if result.model else ""
+    few = ", so the result is indicative only" if result.verdict.indicative else ""
     samples = " / ".join(f"{words.count(number)} {part}" for part, number in counts.items())
-    example, noise = facts["cost"].get("example"), facts.get("label_noise")
+    example, noise = result.cost.example, result.label_noise
     listed = [
         ("Model", model),
         ("Samples", samples),
         ("Label noise", f"{noise}, in training labels only" if noise else ""),
-        ("Training", facts.get("training") or ""),
+        ("Training", result.training or ""),
         ("Seeds", f"{seeds}{which}{few}" if seeds else ""),
-        ("Cost", facts["cost"]["words"] + (f": {example}" if example else "")),
-        ("Label space", (facts.get("space") or {}).get("words", "")),
-        *((f"Options of {row.label}", options) for row in material.rows if (options := _options(row))),
-        ("Groups", f"{data['test_groups']} in the test part, drawn whole" if data.get("test_groups") else ""),
+        ("Cost", result.cost.words + (f": {example}" if example else "")),
+        ("Label space", "" if result.space is None else result.space.words),
+        *((f"Options of {row.label}", options) for row in result.rows if (options := _options(row))),
+        ("Groups", f"{data.test_groups} in the test part, drawn whole" if data.test_groups else ""),
     ]
     return [(name, text) for name, text in listed if text]
 
 
 def _options(row: Row) -> str:
-    options = row.facts.get("options")
-    return words.options_text(options) if options and row.role != "control" else ""
+    return words.options_text(row.options) if row.options and row.role != "control" else ""
 
 
-def _reproduce(folder: Path, material: Material) -> dict[str, Any]:
+def _reproduce(folder: Path, result: Result, material: Material) -> Figure:
     plan = folder / "plan.toml"
     hashes = [(name, _digest(folder / name)) for name in HASHED if (folder / name).is_file()]
     return {
-        "command": material.facts["command"],
+        "command": result.command,
         "plan": plan.read_text(encoding="utf-8", errors="replace") if plan.is_file() else None,
-        "versions": material.facts.get("versions", {}),
-        "hashes": [("data", str(material.facts["data"].get("key", ""))), *hashes],
-        "runs": [(row.label, [run.folder.path.name for run in row.runs]) for row in material.rows if row.runs],
+        "versions": result.versions,
+        "hashes": [("data", result.data.key or ""), *hashes],
+        "runs": _run_names(material),
     }
+
+
+def _run_names(material: Material) -> list[tuple[str, list[str]]]:
+    return [(row.label, [run.folder.path.name for run in row.runs]) for row in material.rows if row.runs]
 
 
 def _digest(path: Path) -> str:

@@ -1,13 +1,12 @@
 """In which order classes are shown: that of a tree, with its branches, and with groups where classes are many."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from labelspace import analysis
-from labelspace.report.packing import pack
+from labelspace.report.packing import Figure, pack
 
 MANY = 60  # classes above which they are folded into groups first
 GROUPS = 30
@@ -29,12 +28,12 @@ class Layout:
     """
 
     order: tuple[int, ...]
-    branches: dict[str, Any]
+    branches: Figure
     groups: tuple[int, ...] = ()
     middles: tuple[int, ...] = ()
-    group_branches: dict[str, Any] | None = None
+    group_branches: Figure | None = None
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> Figure:
         """Return it as plain data."""
         return {
             "order": self.order,
@@ -44,7 +43,7 @@ class Layout:
             "groupBranches": self.group_branches,
         }
 
-    def arrange(self, matrix: Tensor, *, mass: bool = False) -> dict[str, Any]:
+    def arrange(self, matrix: Tensor, *, mass: bool = False) -> Figure:
         """Return a matrix in this order, packed: of classes unless they are too many, and of groups if there are any.
 
         Args:
@@ -136,7 +135,7 @@ def _groups(merges: list[Merge], order: list[int]) -> list[list[int]]:
     return sorted(groups, key=lambda group: position[group[0]])
 
 
-def _branches(merges: list[Merge], leaves: list[list[int]]) -> dict[str, Any]:
+def _branches(merges: list[Merge], leaves: list[list[int]]) -> Figure:
     """Return the lines of a tree over leaves at 0, 1, 2, …; a leaf may stand for several classes."""
     classes = sum(map(len, leaves))
     # a node is a place and a height; what lies within one leaf stays at that leaf's place, at height 0

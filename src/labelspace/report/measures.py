@@ -1,8 +1,7 @@
-"""What scores show: who is mistaken for whom, whether confidence is honest, and what deciding less saves."""
+"""What runs show: mistakes, honest confidence, what deciding less saves, and learning curves thin enough for a page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -10,11 +9,19 @@ from torch import Tensor
 from labelspace import decisions, metrics
 from labelspace.compressed import fits
 from labelspace.decisions.decision import Decision
-from labelspace.report.packing import numbers
-from labelspace.report.reading import Material, Row, StoredRun, mean
+from labelspace.report.packing import Figure, numbers
+from labelspace.report.reading import Drawn, Material, StoredRun, mean
 
 BINS = 15  # as in the calibration error
 POINTS = 60  # of a risk–coverage curve
+EPOCHS = 100  # points of a learning curve
+TITLES = {
+    "validation_accuracy": "validation accuracy ↑",
+    "validation_nll": "validation loss (NLL) ↓",
+    "train_loss": "training loss ↓ (each method its own)",
+}
+NOT_DRAWN = {"epoch", "learning_rate"}
+Epochs = list[dict[str, float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,12 +29,12 @@ class Measured:
     """What the test scores of one row show, over its seeds: mean counts, and curves as plain data."""
 
     confusion: Tensor
-    reliability: dict[str, Any]
-    risk: dict[str, Any]
+    reliability: Figure
+    risk: Figure
 
 
 def decision_of(
-    material: Material, row: Row, run: StoredRun, temperature: float | None, strength: float | None
+    material: Material, row: Drawn, run: StoredRun, temperature: float | None, strength: float | None
 ) -> Decision:
     """Return how a run decided when it was judged.
 
@@ -38,7 +45,7 @@ def decision_of(
         temperature: what was recorded; None where nothing was, it is then fitted again.
         strength: the smoothing that the run was trained with.
     """
-    space = run.space() if row.facts.get("inverted") and strength is not None else None
+    space = run.space() if row.row is not None and row.row.inverted and strength is not None else None
     targets = None if space is None or strength is None else space.relations().targets(strength)
     known = _fitted(run, targets) if temperature is None else temperature
     prices = material.cost if material.rule == "min_cost" else None
@@ -53,9 +60,9 @@ def _fitted(run: StoredRun, targets: Tensor | None) -> float:
     return decisions.Temperature().fit(logits, scores["validation_y"]).value
 
 
-def measured(material: Material, row: Row) -> Measured | None:
+def measured(material: Material, row: Drawn) -> Measured | None:
     """Return what a row's test scores show; None where there are none."""
-    strength = (row.strength or {}).get("value")
+    strength = None if row.strength is None else row.strength.value
     parts = [
         _one(decision_of(material, row, run, temperature, strength), scores["test_scores"], scores["test_y"])
         for run, temperature in zip(row.runs, row.temperatures, strict=True)
@@ -68,18 +75,13 @@ def measured(material: Material, row: Row) -> Measured | None:
 
 
 def _one(decision: Decision, scores: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    probabilities = decision.probabilities(scores)
-    called, sure, _ = decision.decide(scores)
+    judged = decision.judge(scores, y)
     # how surely: the expected cost of what is decided, which without prices is the chance of being wrong
-    confidence, risk = sure, (called != y).to(probabilities.dtype)
-    if decision.rule != "argmax":
-        prices = decision.prices.to(probabilities.dtype)
-        confidence, risk = -(probabilities * prices.T[called]).sum(dim=1), prices[y, called]
-    curve = metrics.risk_coverage_curve(confidence, risk)
+    curve = metrics.risk_coverage_curve(-judged.expected, judged.costs.to(judged.expected.dtype))
     classes = len(decision.names)
     # more classes are not drawn as a matrix either
-    counts = metrics.confusion_counts(called, y, classes).double() if fits(classes) else torch.zeros(0, 0)
-    return counts, _bins(probabilities, y), _thinned(curve.coverage, curve.risk)
+    counts = metrics.confusion_counts(judged.classes, y, classes).double() if fits(classes) else torch.zeros(0, 0)
+    return counts, _bins(judged.probabilities, y), _thinned(curve.coverage, curve.risk)
 
 
 def _bins(probabilities: Tensor, y: Tensor) -> Tensor:
@@ -96,7 +98,7 @@ def _thinned(coverage: Tensor, risk: Tensor) -> Tensor:
     return risk[torch.searchsorted(coverage, wanted - 1e-9).clamp_max(len(risk) - 1)]
 
 
-def _reliability(bins: Sequence[Tensor]) -> dict[str, Any]:
+def _reliability(bins: Sequence[Tensor]) -> Figure:
     total = torch.stack(list(bins)).sum(dim=0)
     used = total[total[:, 0] > 0]
     return {
@@ -106,7 +108,7 @@ def _reliability(bins: Sequence[Tensor]) -> dict[str, Any]:
     }
 
 
-def _risk(risks: Sequence[Tensor]) -> dict[str, Any]:
+def _risk(risks: Sequence[Tensor]) -> Figure:
     return {"coverage": numbers(torch.linspace(1 / POINTS, 1, POINTS), 3), "risk": numbers(mean(risks))}
 
 
@@ -117,3 +119,44 @@ def validation_confusion(run: StoredRun, decision: Decision) -> Tensor | None:
         return None
     called = decision.decide(stored["validation_scores"]).classes
     return metrics.confusion_counts(called, stored["validation_y"], len(decision.names)).double()
+
+
+def learning_curves(material: Material) -> Figure | None:
+    """Return the curves of all rows, or None where no run has any."""
+    histories = [(row, [lines for run in row.runs if (lines := run.epochs())]) for row in material.rows]
+    histories = [(row, seeds) for row, seeds in histories if seeds]
+    found = {key for _, seeds in histories for lines in seeds for line in lines for key in line} - NOT_DRAWN
+    if not found:
+        return None
+    keys = [key for key in TITLES if key in found] + sorted(found - set(TITLES))
+    return {
+        "measures": [{"key": key, "title": TITLES.get(key, key.replace("_", " "))} for key in keys],
+        "rows": [_learning_curve(row, seeds, keys) for row, seeds in histories],
+    }
+
+
+def _learning_curve(row: Drawn, seeds: list[Epochs], keys: list[str]) -> Figure:
+    longest = max(map(len, seeds))
+    places = sorted({round(step * (longest - 1) / (EPOCHS - 1)) for step in range(EPOCHS)})
+    drawn = {key: [[_at(lines, place, key) for place in places] for lines in seeds] for key in keys}
+    return {
+        "label": row.label,
+        "role": row.role,
+        "winner": row.winner,
+        "epochs": [place + 1 for place in places],
+        "seeds": {key: [numbers(line) for line in lines] for key, lines in drawn.items()},
+        "mean": {
+            key: numbers([_present_mean(column) for column in zip(*lines, strict=True)]) for key, lines in drawn.items()
+        },
+    }
+
+
+def _at(lines: Epochs, place: int, key: str) -> float:
+    """Return a number of an epoch; NaN where the run had stopped, or did not record it."""
+    value = lines[place].get(key) if place < len(lines) else None
+    return float(value) if isinstance(value, int | float) else float("nan")
+
+
+def _present_mean(values: tuple[float, ...]) -> float:
+    present = [value for value in values if value == value]
+    return sum(present) / len(present) if present else float("nan")

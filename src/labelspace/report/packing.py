@@ -6,16 +6,17 @@ What is written here is read by ``unpack.js``.
 import base64
 import json
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+Figure = dict[str, object]  # JSON data that a script draws from
+LIMIT = 4_000_000  # bytes of a page
 SMALL = 64  # rows and columns up to which an entry takes two bytes instead of one
 
 
-def pack(matrix: Tensor, *, wide: bool | None = None) -> dict[str, Any]:
+def pack(matrix: Tensor, *, wide: bool | None = None) -> Figure:
     """Return a matrix as base64 text with what is needed to read it back.
 
     An entry v becomes the whole number nearest to ``L·((v − low)/span)^(1/power)``; L + 1 stands for NaN. Matrices
@@ -68,7 +69,7 @@ def _scale(values: NDArray[np.float64]) -> tuple[float, float, int]:
     return rounded(low) or 0.0, span, 1 if low < 0 else 2
 
 
-def _shortened(codes: NDArray[Any]) -> bytes:
+def _shortened(codes: NDArray[np.uint8] | NDArray[np.uint16]) -> bytes:
     """Return bytes in which up to 255 zeros in a row are one zero and their number."""
     parts: list[int] = []
     zeros = 0
@@ -102,7 +103,7 @@ def numbers(values: Tensor | list[float], digits: int = 4) -> list[float | None]
     return [rounded(value, digits) for value in listed]
 
 
-def script_json(content: Any) -> str:
+def script_json(content: object) -> str:
     r"""Return JSON that may stand in a script element: no text in it can end the element or start a comment.
 
     Example:
@@ -110,3 +111,30 @@ def script_json(content: Any) -> str:
         {"name":"\u003c/script>"}
     """
     return json.dumps(content, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+class Room:
+    """Bytes that are left for matrices and pictures.
+
+    Args:
+        size: how many at the start.
+
+    Example:
+        >>> room = Room(10)
+        >>> room.keeps({"a": 1}), room.keeps({"b": 2}), room.refused
+        (True, False, 1)
+    """
+
+    def __init__(self, size: int) -> None:
+        """Start with all of it."""
+        self.size = size
+        self.refused = 0
+
+    def keeps(self, content: object) -> bool:
+        """Take the room that some content needs as JSON, if it is there."""
+        needed = len(json.dumps(content, separators=(",", ":")))
+        if needed > self.size:
+            self.refused += 1
+            return False
+        self.size -= needed
+        return True

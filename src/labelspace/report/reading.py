@@ -1,6 +1,6 @@
 """What a report is made of, read from a comparison's folder or from the folders of plain runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,13 +11,13 @@ from safetensors import SafetensorError
 from safetensors.torch import load as from_bytes
 from torch import Tensor
 
-from labelspace import _checks, _files
+from labelspace import _checks, _files, results
 from labelspace.decisions import Temperature
 from labelspace.records import RunFolder
-from labelspace.report import stored
+from labelspace.results import Result, Role, Row, Rule, Strength, Trial
 from labelspace.space import LabelSpace
 
-COST, SPACE, GEOMETRY = stored.DRAWN_FROM
+COST, SPACE, GEOMETRY = results.DRAWN_FROM
 # a temperature hardly changes with more samples than this, and fitting it takes the longest of all
 FITTED = 1000
 
@@ -54,28 +54,43 @@ class StoredRun:
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
-    """One strength that was tried on validation data."""
+class Drawn:
+    """A row with its runs, one for each seed, as far as they are on disk.
 
-    value: float
-    validation_cost: float | None
-    run: StoredRun | None
-    temperature: float | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Row:
-    """One line of the table: a method or a control at its chosen strength, with a run for each seed."""
+    Args:
+        label: how it is shown.
+        role: reference, method or control.
+        runs: one per seed.
+        temperatures: one per run.
+        row: what was found of it; None for plain runs, which nothing has compared.
+    """
 
     label: str
-    role: str
+    role: Role
     runs: tuple[StoredRun, ...]
     temperatures: tuple[float, ...]
-    trials: tuple[Trial, ...] = ()
-    winner: bool = False
-    of: str | None = None
-    strength: dict[str, Any] | None = None
-    facts: dict[str, Any] = field(default_factory=dict)
+    row: Row | None = None
+
+    @property
+    def winner(self) -> bool:
+        """Whether it is the method of least validation cost."""
+        return self.row is not None and self.row.winner
+
+    @property
+    def of(self) -> str | None:
+        """Whose control it is."""
+        return None if self.row is None else self.row.of
+
+    @property
+    def strength(self) -> Strength | None:
+        """What was tuned, and the value that was chosen."""
+        return None if self.row is None else self.row.strength
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """The strengths that were tried, the weakest first."""
+        tried = [] if self.row is None else [trial for trial in self.row.trials if trial.value is not None]
+        return tuple(sorted(tried, key=lambda trial: trial.value or 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,28 +98,28 @@ class Material:
     """Everything the figures are drawn from."""
 
     names: tuple[str, ...]
-    rows: tuple[Row, ...]
-    rule: str
+    rows: tuple[Drawn, ...]
+    rule: Rule
     cost: LabelSpace | None = None
     space: LabelSpace | None = None
     geometry: dict[str, Tensor] = field(default_factory=dict)
-    facts: dict[str, Any] = field(default_factory=dict)
+    runs: Mapping[str, StoredRun] = field(default_factory=dict)
 
     @property
-    def reference(self) -> Row:
+    def reference(self) -> Drawn:
         """Return the row that the others are compared with."""
         return next((row for row in self.rows if row.role == "reference"), self.rows[0])
 
 
-def read_comparison(folder: Path, allow_damaged: bool = False) -> Material:
-    """Read the folder of a finished comparison.
+def read_comparison(folder: Path, allow_damaged: bool = False) -> tuple[Result, Material]:
+    """Read the folder of a finished comparison: what it found, and what its figures are drawn from.
 
     Args:
         folder: of the comparison.
         allow_damaged: read also what is not what was written, and warn.
     """
-    facts, digests = stored.read("write_html", folder, allow_damaged)
-    names = tuple(facts["data"]["names"])
+    result, digests = results.read("write_html", folder, allow_damaged)
+    names = result.data.names
 
     def content(name: str) -> bytes | None:
         path = folder / name
@@ -113,36 +128,34 @@ def read_comparison(folder: Path, allow_damaged: bool = False) -> Material:
         found = path.read_bytes()
         if name in digests and _files.digest(found) != digests[name]:
             why = "its content is not what the comparison was finished with"
-            _checks.damaged("write_html", "folder", f"a sound {name}", path, why, stored.REMEDY, allow_damaged)
+            _checks.damaged("write_html", "folder", f"a sound {name}", path, why, results.REMEDY, allow_damaged)
         return found
 
-    return Material(
+    runs = _runs(folder, result, allow_damaged)
+    material = Material(
         names=names,
-        rows=tuple(_row(folder, row, allow_damaged) for row in facts["rows"]),
-        rule=facts["decision"],
-        cost=_space(folder / COST, content(COST), names) if facts["cost"].get("priced") else None,
+        rows=tuple(_drawn(row, runs) for row in result.rows),
+        rule=result.decision,
+        cost=_space(folder / COST, content(COST), names) if result.cost.priced else None,
         space=_space(folder / SPACE, content(SPACE), names),
         geometry=_geometry(content(GEOMETRY)),
-        facts=facts,
+        runs=runs,
     )
+    return result, material
 
 
-def _row(folder: Path, row: dict[str, Any], allow_damaged: bool) -> Row:
-    def run_of(name: str | None) -> StoredRun | None:
-        # a comparison may have been moved without its runs: what depends on them is left out of the report
-        path = folder / "runs" / name if name else None
-        return StoredRun(RunFolder(path, allow_damaged)) if path is not None and path.is_dir() else None
+def _runs(folder: Path, result: Result, allow_damaged: bool) -> dict[str, StoredRun]:
+    """Return the runs by their names; a comparison may have been moved without them, and is then drawn without."""
+    named = {name for row in result.rows for name in (*row.runs, *(trial.run for trial in row.trials)) if name}
+    there = {name: folder / "runs" / name for name in sorted(named)}
+    return {name: StoredRun(RunFolder(path, allow_damaged)) for name, path in there.items() if path.is_dir()}
 
-    runs = tuple(run for name in row.get("runs", []) if (run := run_of(name)) is not None)
-    given = row.get("temperatures") or []
-    temperatures = tuple(given) if len(given) == len(runs) else tuple(run.fitted for run in runs)
-    trials = tuple(
-        Trial(trial["value"], trial.get("validation_cost"), run_of(trial.get("run")), trial.get("temperature"))
-        for trial in sorted(row.get("trials", []), key=lambda trial: trial.get("value") or 0)
-        if trial.get("value") is not None
-    )
-    keep = {name: row.get(name) for name in ("of", "strength")}
-    return Row(row["label"], row["role"], runs, temperatures, trials, bool(row.get("winner")), **keep, facts=row)
+
+def _drawn(row: Row, stored: Mapping[str, StoredRun]) -> Drawn:
+    runs = tuple(stored[name] for name in row.runs if name in stored)
+    given = row.temperatures or ()
+    temperatures = given if len(given) == len(runs) else tuple(run.fitted for run in runs)
+    return Drawn(row.label, row.role, runs, temperatures, row)
 
 
 def _space(path: Path, content: bytes | None, names: Sequence[str]) -> LabelSpace | None:
@@ -151,7 +164,7 @@ def _space(path: Path, content: bytes | None, names: Sequence[str]) -> LabelSpac
     space = LabelSpace.from_bytes(content, path)
     if space.names != tuple(names):
         expected = f"a {path.name} with the comparison's classes"
-        raise _checks.fail("write_html", "folder", expected, path, stored.REMEDY)
+        raise _checks.fail("write_html", "folder", expected, path, results.REMEDY)
     return space
 
 
@@ -184,8 +197,12 @@ def read_runs(folders: Sequence[Path], allow_damaged: bool = False) -> Material:
     configs = [runs[0].config() for runs in groups]
     # one-hot labels are what others are looked at beside, else whatever comes first
     first = next((place for place, config in enumerate(configs) if config["method"] == "onehot"), 0)
-    roles = ["reference" if place == first else "method" for place in range(len(groups))]
-    return Material(names, tuple(map(_plain_row, _labels(configs), roles, groups)), "argmax")
+    rows = []
+    for place, (label, group) in enumerate(zip(_labels(configs), groups, strict=True)):
+        runs = tuple(StoredRun(run) for run in group)
+        role: Role = "reference" if place == first else "method"
+        rows.append(Drawn(label, role, runs, tuple(run.fitted for run in runs)))
+    return Material(names, tuple(rows), "argmax")
 
 
 def _run_folders(folder: Path) -> list[Path]:
@@ -197,13 +214,6 @@ def _run_folders(folder: Path) -> list[Path]:
         remedy = "Train some with: labelspace train DATA --out runs"
         raise _checks.fail("report", "runs", "folders of finished runs", f"{folder}, which holds none", remedy)
     return inside
-
-
-def _plain_row(label: str, role: str, group: list[RunFolder]) -> Row:
-    config, result = group[0].config(), [run.result() for run in group]
-    runs = tuple(StoredRun(run) for run in group)
-    facts = {"config": config, "results": result, "seeds": [run.config()["seed"] for run in group]}
-    return Row(label, role, runs, tuple(run.fitted for run in runs), facts=facts)
 
 
 def _labels(configs: list[dict[str, Any]]) -> list[str]:

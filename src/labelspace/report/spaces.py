@@ -1,16 +1,15 @@
-"""Label spaces as heat maps in the order of their trees, and as targets of single classes."""
-
-from typing import Any
+"""How classes lie: label spaces as heat maps and as targets, distances of features beside them, samples on a plane."""
 
 import torch
 from torch import Tensor
 
+from labelspace import analysis
 from labelspace.report.layouts import MOST, layout_of
-from labelspace.report.packing import numbers
+from labelspace.report.packing import Figure, Room, numbers, pack, rounded
 from labelspace.report.reading import Material
-from labelspace.report.room import Room
 from labelspace.space import LabelSpace
 
+POINTS = 2000  # samples on a plane
 ALL = 40  # classes up to which every class of a target has its bar
 NEAREST = 15
 MEANING = {
@@ -54,21 +53,21 @@ def _shown(space: LabelSpace) -> Tensor:
     return between if space.metric == "euclidean" else 1 - between
 
 
-def space_pictures(spaces: list[tuple[str, LabelSpace]], room: Room) -> list[dict[str, Any]]:
+def space_pictures(spaces: list[tuple[str, LabelSpace]], room: Room) -> list[Figure]:
     """Return a heat map with its tree for every space that fits."""
-    pictures = []
+    pictures: list[Figure] = []
     for title, space in spaces:
         layout = layout_of(space.distances())
         unit, meaning = MEANING[space.metric or space.kind]
         matrix = layout.arrange(_shown(space), mass=space.kind == "relations")
         facts = {"title": title, "unit": unit, "meaning": meaning, "builder": str(space.source.get("builder", ""))}
-        picture = {**facts, "kind": space.kind, "layout": layout.plain(), "matrix": matrix}
+        picture: Figure = {**facts, "kind": space.kind, "layout": layout.plain(), "matrix": matrix}
         if room.keeps(picture):
             pictures.append(picture)
     return pictures
 
 
-def targets(spaces: list[tuple[str, LabelSpace]], room: Room) -> list[dict[str, Any]]:
+def targets(spaces: list[tuple[str, LabelSpace]], room: Room) -> list[Figure]:
     """Return for every class what its relatives get, so that the page can draw ``(1−σ)·I + σ·A``.
 
     With many classes only the nearest relatives are kept; the page shows the others as one bar.
@@ -76,7 +75,7 @@ def targets(spaces: list[tuple[str, LabelSpace]], room: Room) -> list[dict[str, 
     # where there are prices and a space, the prices are not what anyone trains on
     trained = [(title, space) for title, space in spaces if space.kind != "cost"] or spaces
     few = all(len(space) <= MOST for _, space in trained)
-    found = []
+    found: list[Figure] = []
     for title, space in trained if few else trained[:2]:
         relations = space.relations().matrix.double()
         own = relations.diagonal().clone()
@@ -84,7 +83,62 @@ def targets(spaces: list[tuple[str, LabelSpace]], room: Room) -> list[dict[str, 
         kept = len(space) if len(space) <= ALL else NEAREST
         weights, classes = others.sort(dim=1, descending=True, stable=True)
         rows = {"classes": classes[:, :kept].tolist(), "weights": [numbers(row) for row in weights[:, :kept]]}
-        target = {"title": title, "own": numbers(own), **rows}
+        target: Figure = {"title": title, "own": numbers(own), **rows}
         if room.keeps(target):
             found.append(target)
     return found
+
+
+def distances(material: Material, room: Room) -> list[Figure]:
+    """Return, for every row with features, their distances between classes and those of its targets, in one order."""
+    found: list[Figure] = []
+    rows = sorted(material.rows, key=lambda row: (row.role != "reference", not row.winner, row.role == "control"))
+    for row in rows:
+        between = material.geometry.get(f"naa/{row.label}")
+        if between is None or len(between) < 2:
+            continue
+        layout = layout_of(between)
+        target = material.geometry.get(f"target/{row.label}")
+        picture: Figure = {
+            "label": row.label,
+            "layout": layout.plain(),
+            "features": layout.arrange(between),
+            "target": None if target is None else layout.arrange(target),
+            "agreement": None if target is None else _agreement(between, target),
+        }
+        if room.keeps(picture):
+            found.append(picture)
+    return found
+
+
+def _agreement(between: Tensor, target: Tensor) -> float | None:
+    """Return the mean rank correlation over classes; None where one side knows no order, or it would take long."""
+    if not 3 <= len(target) <= MOST:
+        return None
+    outside = ~torch.eye(len(target), dtype=torch.bool)
+    sides = (between[outside], target[outside])
+    if not all(bool(side.isfinite().all()) and bool(side.max() > side.min()) for side in sides):
+        return None
+    return rounded(analysis.kendall(between.double(), target.double(), permutations=1).tau, 3)
+
+
+def projections(material: Material, room: Room) -> Figure | None:
+    """Return the samples of every row on a plane, and the class of each sample."""
+    y = material.geometry.get("projection_y")
+    if y is None or not len(y):
+        return None
+    step = -(-len(y) // POINTS)
+    rows = []
+    for row in material.rows:
+        points = material.geometry.get(f"projection/{row.label}")
+        if points is not None and len(points) == len(y):
+            # two bytes per number: one would draw the points on a grid
+            drawn = {
+                "label": row.label,
+                "role": row.role,
+                "winner": row.winner,
+                "points": pack(points[::step], wide=True),
+            }
+            if room.keeps(drawn):
+                rows.append(drawn)
+    return {"y": y[::step].tolist(), "rows": rows} if rows else None

@@ -3,7 +3,6 @@
 import json
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 THIN = "\N{NARROW NO-BREAK SPACE}"
 MISSING = "–"
@@ -69,7 +68,7 @@ def _natural(text: str) -> str:
     return bare if not bare.strip("0.") else text.replace("-", "−")
 
 
-def options_text(options: Mapping[str, Any]) -> str:
+def options_text(options: Mapping[str, object]) -> str:
     """Return the options of a method as they are typed.
 
     Example:

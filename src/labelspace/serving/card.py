@@ -1,17 +1,18 @@
 """The model card: what a trained model is, what it was measured to do, and how to use it, in Markdown."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import torch
 
 from labelspace import metrics
+from labelspace._inputs import Numbers
 from labelspace.criteria.registry import method_summary
-from labelspace.decisions.decision import Decision
-from labelspace.metrics.cost import Cost
+from labelspace.decisions.decision import Decision, Judged
+from labelspace.results import Result
+from labelspace.space import LabelSpace
 from labelspace.spec.naming import plain
 from labelspace.training.run import Run
 
@@ -29,46 +30,13 @@ INPUTS = {
 NEW = {"images": "PICTURES/", "table": "ROWS.csv", "text": "TEXTS.csv", "features": "ARRAYS.npz"}
 
 
-class Choice(NamedTuple):
-    """What the comparison that chose a model says of it.
-
-    Args:
-        data: the name of its data.
-        title: its question and answer in one line.
-        kind: its verdict in a word.
-        sentences: its verdict.
-        command: that makes it again; empty where it was made in Python.
-        warnings: what must be known of its numbers.
-    """
-
-    data: str = ""
-    title: str = ""
-    kind: str = ""
-    sentences: tuple[str, ...] = ()
-    command: str = ""
-    warnings: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, content: Mapping[str, Any]) -> "Choice":
-        """Return it from what ``comparison.json`` holds."""
-        verdict = content.get("verdict") or {}
-        return cls(
-            data=str(content.get("data", {}).get("name") or ""),
-            title=str(content.get("title") or ""),
-            kind=str(verdict.get("kind") or ""),
-            sentences=tuple(verdict.get("sentences", ())),
-            command=str(content.get("command") or ""),
-            warnings=tuple(content.get("warnings", ())),
-        )
-
-
-def card(run: Run, decision: Decision, choice: Choice | None = None) -> str:
+def card(run: Run, decision: Decision, comparison: Result | None = None) -> str:
     """Return the model card of a run and how it decides.
 
     Args:
         run: a finished run.
         decision: temperature, prices and rule.
-        choice: what the comparison that chose it says, or None.
+        comparison: what the comparison found that chose it, or None.
 
     Example:
         >>> from labelspace import train
@@ -77,26 +45,33 @@ def card(run: Run, decision: Decision, choice: Choice | None = None) -> str:
         >>> text.splitlines()[0]
         '# A classifier of 10 classes: digits'
     """
-    name = plain((choice and choice.data) or Path(run.config.data).name or "data")
+    name = plain(_data_name(run, comparison))
+    judged = decision.judge(run.scores["test_scores"], run.scores["test_y"])
     sections = [
-        [f"# A classifier of {len(decision.names)} classes: {name}", "", *_summary(run, choice)],
+        [f"# A classifier of {len(decision.names)} classes: {name}", "", *_summary(run, comparison)],
         ["## What it is", "", *_table(("", ""), _facts(run, decision))],
-        ["## Measured on the test part", "", *_measured(run, decision)],
-        ["## Classes", "", *_classes(run, decision)],
-        [] if choice is None else ["## How it was chosen", "", *_chosen(choice)],
-        ["## Caveats", "", *(f"- {sentence}" for sentence in _caveats(run, decision, choice))],
+        ["## Measured on the test part", "", *_measured(run, decision, judged)],
+        ["## Classes", "", *_classes(run, decision, judged)],
+        [] if comparison is None else ["## How it was chosen", "", *_chosen(comparison)],
+        ["## Caveats", "", *(f"- {sentence}" for sentence in _caveats(run, decision, comparison))],
         ["## How to use it", "", *_use(run)],
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
-def _summary(run: Run, choice: Choice | None) -> list[str]:
+def _data_name(run: Run, comparison: Result | None) -> str:
+    if comparison is not None and comparison.data.name:
+        return comparison.data.name
+    return Path(run.config.data).name or "data"
+
+
+def _summary(run: Run, comparison: Result | None) -> list[str]:
     counts = {"train": run.result["train_samples"]}
     counts |= {part: len(run.scores[f"{part}_y"]) for part in ("validation", "test")}
     listed = ", ".join(f"{count:,} {part}" for part, count in counts.items() if count)
     lines = [f"Trained with labelspace {version('labelspace')} on {listed} samples, seed {run.config.seed}."]
-    if choice is not None and choice.title:
-        lines += ["", plain(choice.title)]
+    if comparison is not None and comparison.title:
+        lines += ["", plain(comparison.title)]
     return lines
 
 
@@ -134,9 +109,8 @@ def _rule(decision: Decision) -> str:
     return words
 
 
-def _measured(run: Run, decision: Decision) -> list[str]:
+def _measured(run: Run, decision: Decision, chosen: Judged) -> list[str]:
     scores, y = run.scores["test_scores"], run.scores["test_y"]
-    probabilities, chosen = decision.probabilities(scores), decision.decide(scores)
     guesses = {"likeliest class": scores.argmax(dim=1)}
     if decision.rule == "min_cost":
         guesses["least expected cost"] = chosen.classes
@@ -146,7 +120,7 @@ def _measured(run: Run, decision: Decision) -> list[str]:
     ]
     header = ("decision", "accuracy ↑", "cost per sample ↓")
     lines = _table(header[: len(rows[0])], rows)
-    nll, ece = metrics.nll(probabilities, y), metrics.calibration_error(probabilities, y)
+    nll, ece = metrics.nll(chosen.probabilities, y), metrics.calibration_error(chosen.probabilities, y)
     lines += ["", f"Probabilities: negative log-likelihood {nll:.4f}, calibration error {ece:.4f}."]
     if decision.abstain_cost is not None:
         lines += ["", f"It abstains on {chosen.abstained.double().mean().item():.1%} of the test samples."]
@@ -157,7 +131,7 @@ def _measured(run: Run, decision: Decision) -> list[str]:
     return lines
 
 
-def _paid(found: torch.Tensor, y: torch.Tensor, cost: Cost | None) -> tuple[str, ...]:
+def _paid(found: torch.Tensor, y: torch.Tensor, cost: LabelSpace | Numbers | None) -> tuple[str, ...]:
     """Return the cost per sample, where there are prices."""
     return () if cost is None else (f"{metrics.expected_cost(found, y, cost):.4g}",)
 
@@ -172,9 +146,8 @@ def _confusions(found: torch.Tensor, y: torch.Tensor, decision: Decision) -> lis
     return metrics.costliest_confusions(places[: len(found)], places[len(found) :], prices, names, k=CONFUSIONS)
 
 
-def _classes(run: Run, decision: Decision) -> list[str]:
-    y = run.scores["test_y"]
-    classes = decision.decide(run.scores["test_scores"]).classes
+def _classes(run: Run, decision: Decision, judged: Judged) -> list[str]:
+    y, classes = run.scores["test_y"], judged.classes
     counts = torch.bincount(y, minlength=len(decision.names))
     right = torch.bincount(y[classes == y], minlength=len(decision.names))
     rows = [
@@ -187,16 +160,16 @@ def _classes(run: Run, decision: Decision) -> list[str]:
     )
 
 
-def _chosen(choice: Choice) -> list[str]:
-    kind = [f"**{plain(choice.kind).capitalize()}.**"] if choice.kind else []
-    lines = [" ".join([*kind, *(plain(sentence) for sentence in choice.sentences)])]
-    if choice.command:
-        lines += ["", *_code([choice.command])]
+def _chosen(comparison: Result) -> list[str]:
+    verdict = comparison.verdict
+    lines = [" ".join([f"**{verdict.kind.capitalize()}.**", *(plain(sentence) for sentence in verdict.sentences)])]
+    if comparison.command:
+        lines += ["", *_code([comparison.command])]
     return ["On validation data, among the methods of a comparison.", "", *lines]
 
 
-def _caveats(run: Run, decision: Decision, choice: Choice | None) -> Iterable[str]:
-    own = "" if choice is None else ", those of the comparison are means over seeds"
+def _caveats(run: Run, decision: Decision, comparison: Result | None) -> Iterable[str]:
+    own = "" if comparison is None else ", those of the comparison are means over seeds"
     yield f"The numbers above are of this one run{own}; they hold for samples like those of the test part."
     counts = torch.bincount(run.scores["test_y"], minlength=len(decision.names)).tolist()
     few = [name for name, count in zip(decision.names, counts, strict=True) if count < FEW]
@@ -212,7 +185,8 @@ def _caveats(run: Run, decision: Decision, choice: Choice | None) -> Iterable[st
         yield "The temperature was fitted on validation data; with another mix of classes, fit it again."
     if run.config.label_noise is not None:
         yield f"Training labels were made noisy on purpose ({plain(run.config.label_noise)})."
-    yield from map(plain, () if choice is None else choice.warnings)
+    for warning in () if comparison is None else comparison.warnings:
+        yield plain(warning)
 
 
 def _use(run: Run) -> list[str]:

@@ -9,7 +9,8 @@ from pathlib import Path
 from labelspace import _checks, _files
 from labelspace.decisions.decision import Decision
 from labelspace.records import CONFIG, ENVIRONMENT, FILES, RESULT, TIMES, RunFolder, option_file
-from labelspace.serving.card import Choice, card
+from labelspace.results import Result
+from labelspace.serving.card import card
 from labelspace.serving.predictions import FILE, check_names
 from labelspace.training.run import Run, keep
 
@@ -19,7 +20,7 @@ WRITTEN = (RESULT, CONFIG, ENVIRONMENT, *FILES, TIMES, FILE, CARD)
 HALF = re.compile(r"\.(.+)\.[0-9a-f]{32}\.part")  # as ``_files.beside`` names them
 
 
-def take_home(run: Run, decision: Decision, folder: str | Path, choice: Choice | None = None) -> Path:
+def take_home(run: Run, decision: Decision, folder: str | Path, comparison: Result | None = None) -> Path:
     """Write a folder that ``Run.load``, ``labelspace predict`` and ``labelspace export`` take, and return its path.
 
     It holds all files of the run, ``decision.json`` and ``README.md``, the model card. It is made beside its place and
@@ -30,11 +31,11 @@ def take_home(run: Run, decision: Decision, folder: str | Path, choice: Choice |
         run: a finished run.
         decision: temperature, prices and rule; about the classes of the run.
         folder: where it goes, for example ``best`` in a comparison's folder.
-        choice: what the comparison that chose it says, for the card.
+        comparison: what the comparison found that chose it, for the card.
     """
     check_names(decision, run)
     place = Path(os.path.realpath(folder))
-    text = card(run, decision, choice)
+    text = card(run, decision, comparison)
     building = _files.beside(place)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
