@@ -79,11 +79,11 @@ class Place:
                 path.write_bytes(content)
 
 
-def tries(seed: int, count: int) -> Iterator[Case]:
+def tries(seed: int, count: int, first: int = 0) -> Iterator[Case]:
     """Yield uses of records of which one was tampered with."""
     with tempfile.TemporaryDirectory() as name:
         place = Place(Path(name))
-        for number in range(count):
+        for number in range(first, first + count):
             yield _case(chance(seed, number), place)
             place.restore()
 
