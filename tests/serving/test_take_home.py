@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from labelspace import metrics
-from labelspace.decisions.decision import Decision
 from labelspace._checks import DamagedError
+from labelspace.decisions.decision import Decision
 from labelspace.serving.card import card
 from labelspace.serving.predictions import ready
 from labelspace.serving.take_home import take_home

@@ -287,9 +287,7 @@ def test_every_file_is_read_once(home: Path, reads: Iterator[Counter[str]]) -> N
 
 
 @pytest.mark.parametrize("name", ["config.json", "preprocessing.json", "label_space.safetensors", "epochs.jsonl"])
-def test_a_run_that_is_not_sound_behind_sound_digests_is_computed_again(
-    name: str, tmp_path: Path
-) -> None:
+def test_a_run_that_is_not_sound_behind_sound_digests_is_computed_again(name: str, tmp_path: Path) -> None:
     run = train("digits", out=tmp_path, **OPTIONS)
     assert run.folder is not None
     stored = RunFolder(run.folder)
