@@ -275,7 +275,12 @@ def _is_page(page: Path) -> bool:
 def _teach(run: Path, place: Place) -> Callable[[], Any]:
     def teach() -> Run:
         data, options = ("digits", {}) if run.name == "best" else (str(place.table), {"label": "label"})
-        return train(data, data_options=options, method="kd", teacher=str(run), **SETTINGS)
+        try:
+            return train(data, data_options=options, method="kd", teacher=str(run), **SETTINGS)
+        except WorkError as error:
+            # numbers so large that what the teacher says of a sample is none: one line and exit code 1
+            assert "The loss became" in str(error)
+            raise InputError("train", "teacher", "one whose scores are finite", str(error)) from error
 
     return teach
 

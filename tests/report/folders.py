@@ -104,7 +104,7 @@ def numbers(runs: list[RunFolder], rule: str, cost: Tensor) -> dict[str, float]:
         probabilities = decisions.Temperature(1.0)(found["test_scores"])
         decided = decisions.min_cost(probabilities, cost) if rule == "min_cost" else probabilities.argmax(dim=1)
         costs.append(metrics.expected_cost(decided, found["test_y"], cost))
-        right.append(metrics.accuracy(decisions, found["test_y"]))
+        right.append(metrics.accuracy(decided, found["test_y"]))
     return {
         "cost": sum(costs) / len(costs),
         "accuracy": sum(right) / len(right),

@@ -1,7 +1,7 @@
 """Comparison: the finished answer, from Python."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -47,8 +47,9 @@ class Comparison:
     @property
     def verdict(self) -> Verdict:
         """The answer: kind, estimate, interval, and sentences."""
-        facts = self.content["verdict"]
-        return Verdict(**{**facts, "sentences": tuple(facts["sentences"])})
+        said = self.content["verdict"]
+        facts = {field.name: said[field.name] for field in fields(Verdict) if field.name in said}
+        return Verdict(**{**facts, "sentences": tuple(said["sentences"])})
 
     @property
     def best(self) -> Run:
@@ -83,7 +84,7 @@ class Comparison:
         found = []
         for row in self.content["rows"]:
             strength = (row["strength"] or {}).get("value")
-            shared = {"label": row["label"], "method": row["method"], "role": row["role"], "strength": strength}
+            shared = {"label": row["label"], "method": row.get("method", ""), "role": row["role"], "strength": strength}
             moved = row["change"] or {}
             ends = {"change": moved.get("estimate"), "low": moved.get("low"), "high": moved.get("high")}
             headline = self.content["decision"]

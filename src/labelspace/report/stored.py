@@ -3,7 +3,7 @@
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from labelspace import _checks, _files
 
@@ -101,9 +101,14 @@ class _Cost(_Part):
 
 class _Verdict(_Part):
     kind: str
-    sentences: list[str]
+    subject: str
+    estimate: float | None
+    low: float | None
+    high: float | None
     margin: float
+    cause: str | None
     indicative: bool
+    sentences: Annotated[list[str], Field(min_length=1)]
     level: float = 0.95
 
 
