@@ -72,3 +72,12 @@ def test_a_label_space_that_is_none_is_damage(tmp_path: Path) -> None:
     signed_again(run.path)
     with pytest.raises(DamagedError, match=r"label_space.safetensors: a safetensors file, but not a label file"):
         RunFolder(run.path).label_space()
+
+
+@pytest.mark.parametrize("line", ["null", "3", "[]", '{"epoch": 0, "train_loss": 1' + 400 * "0" + "}"])
+def test_lines_that_are_no_measures_are_damage(tmp_path: Path, line: str) -> None:
+    run = finished(tmp_path, 0)
+    (run.path / "epochs.jsonl").write_text(f"{line}\n")
+    signed_again(run.path)
+    with pytest.raises(DamagedError, match=r"epochs.jsonl: a (line with|number of 401 digits)"):
+        RunFolder(run.path).epochs()

@@ -257,14 +257,14 @@ class RunFolder:
 
     def _lines(self, name: str) -> list[dict[str, Any]]:
         try:
-            found = [json.loads(line) for line in self.content(name).decode().splitlines()]
+            found = [json.loads(line, parse_int=_whole) for line in self.content(name).decode().splitlines()]
         except DamagedError:
             raise
         except (ValueError, RecursionError) as error:
             raise self.unsound(name, str(error)) from error
-        wrong = next((line for line in found if not isinstance(line, dict)), None)
-        if wrong is not None:
-            raise self.unsound(name, f"a line with {wrong!r}")
+        wrong = [line for line in found if not isinstance(line, dict)]
+        if wrong:
+            raise self.unsound(name, f"a line with {wrong[0]!r:.60}")
         return found
 
     def _check_kinds(self, name: str, facts: Mapping[str, Any], kinds: Mapping[str, type]) -> None:
@@ -290,7 +290,7 @@ class RunFolder:
             remedy = f"It holds runs: {', '.join(inside[:3])}." if inside else "Finish it, or name the folder of a run."
             raise _checks.fail("Run.load", "folder", f"a run with {name}", str(self.path), remedy)
         try:
-            content = json.loads(self._bytes(name) if name in RECORDS else self.content(name))
+            content = json.loads(self._bytes(name) if name in RECORDS else self.content(name), parse_int=_whole)
         except DamagedError:
             raise
         except (ValueError, RecursionError) as error:
@@ -346,6 +346,15 @@ def whole(folder: str | Path, read: Callable[[RunFolder], Found], allow_damaged:
 def warn_of_damage(error: DamagedError) -> None:
     """Say that a run is computed again, and why."""
     warnings.warn(f"{error.path} is damaged; the run is computed again.", stacklevel=3)
+
+
+def _whole(digits: str) -> int:
+    """Return a whole number of a record; refuse one that no measure can be, and that is no float either."""
+    try:
+        float(number := int(digits))
+    except OverflowError as error:
+        raise ValueError(f"a number of {len(digits)} digits") from error
+    return number
 
 
 def _are_scores(scores: Tensor, y: Tensor) -> bool:
