@@ -148,6 +148,7 @@ class LabelFileError(InputError):
     def __init__(self, path: object, why: str, remedy: Remedy = "") -> None:
         """Keep the parts."""
         super().__init__("LabelSpace.load", "path", "a sound label file", f"{path}: {why}", remedy)
+        self.why = why
         self.args = (str(path), why, remedy)
 
 

@@ -5,12 +5,13 @@ import errno
 import hashlib
 import json
 import os
+import re
 import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 try:
     import fcntl
@@ -26,17 +27,57 @@ def write_bytes(path: Path, content: bytes) -> Path:
     """Write the file beside its place and move it there, so that a reader never meets half of it."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} into; make it first.")
-    temporary = beside(path)
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
     return path
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give the name of a file to write, which then takes its place; where that fails nothing is left of it.
+
+    A process that is killed leaves its file, and the next one that writes to the same place removes it: whoever is
+    still at work holds a lock on its own.
+
+    Args:
+        path: the place, in a folder that is there.
+    """
+    _sweep(path)
+    temporary, held = _own(path)
+    with held:
+        try:
+            yield temporary
+            os.replace(temporary, path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+
+def _own(path: Path) -> tuple[Path, BinaryIO]:
+    while True:
+        temporary = beside(path)
+        held = temporary.open("xb")
+        if fcntl is None:
+            held.close()  # where an open file cannot be moved
+            return temporary, held
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if temporary.exists():  # nobody swept it before it was locked
+            return temporary, held
+        held.close()
+
+
+def _sweep(path: Path) -> None:
+    """Remove what killed processes left of this file."""
+    left = re.compile(re.escape(f".{path.name}.") + r"[0-9a-f]{32}\.part")
+    if fcntl is None:
+        return
+    for stale in [entry for entry in os.scandir(path.parent) if left.fullmatch(entry.name)]:
+        with suppress(OSError), open(stale.path, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(stale.path)
 
 
 def write_json(path: Path, content: object) -> Path:

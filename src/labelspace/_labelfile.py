@@ -125,6 +125,8 @@ def check_source(header: Mapping[str, object]) -> None:
         return
     if not isinstance(parents, dict) or not all(isinstance(parent, str) for parent in parents.values()):
         raise ValueError("the parents of its tree must be names")
+    if "" in parents:  # which ends every path, so that a circle through it would not be met below
+        raise ValueError(f"the top of its tree must have no parent, not {parents['']!r}")
     sound = {""}
     for name in [*names, *parents]:
         path: set[str] = set()

@@ -29,7 +29,7 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from labelspace import _checks, _files
-from labelspace._checks import DamagedError
+from labelspace._checks import DamagedError, LabelFileError
 from labelspace.space import LabelSpace
 
 CONFIG, ENVIRONMENT, RESULT = "config.json", "environment.json", "result.json"
@@ -59,20 +59,6 @@ class RunFolder:
     def _forget(self) -> None:
         self._records: dict[str, bytes] = {}  # the two that speak of the others, each read once
         self._known: dict[str, str] | None = None
-
-    @property
-    def finished(self) -> bool:
-        """Whether the run is complete and sound: its result, written last, names the digests of the other files."""
-        if not (self.path / RESULT).is_file():
-            return False
-        stored = RunFolder(self.path)
-        try:
-            for name in stored._digests():
-                stored.content(name)
-        except DamagedError as error:
-            warn_of_damage(error)
-            return False
-        return True
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -210,9 +196,9 @@ class RunFolder:
         for part in ("validation", "test"):
             scores, y = found.get(f"{part}_scores"), found.get(f"{part}_y")
             if (scores is None) != (y is None):
-                raise self._unsound("scores.safetensors", f"only one of {part}_scores and {part}_y")
+                raise self.unsound("scores.safetensors", f"only one of {part}_scores and {part}_y")
             if scores is not None and y is not None and not _are_scores(scores, y):
-                raise self._unsound("scores.safetensors", f"{part}_y are no classes of {part}_scores")
+                raise self.unsound("scores.safetensors", f"{part}_y are no classes of {part}_scores")
         return found
 
     def label_space(self) -> LabelSpace:
@@ -235,6 +221,21 @@ class RunFolder:
         expected = f"a run with a sound {name}"
         _checks.damaged("Run.load", "folder", expected, self.path / name, why, REMEDY, self.allow_damaged)
 
+    def require(self, name: str) -> None:
+        """Note that a file belongs to this folder; it may be edited, but whoever reads the run must find it."""
+        record = self._json(ENVIRONMENT)
+        self._forget()
+        _files.write_json(self.path / ENVIRONMENT, _files.sealed({**record, "needs": [name]}))
+
+    def has(self, name: str) -> bool:
+        """Return whether a file is there; refuse the folder if it was written with one."""
+        there = (self.path / name).is_file()
+        if not there and (self.path / ENVIRONMENT).is_file():
+            needed = self._json(ENVIRONMENT).get("needs")
+            if isinstance(needed, list) and name in needed:
+                self.damaged(name, "it is missing")
+        return there
+
     def _digests(self) -> dict[str, str]:
         """Return the digests of the files that have one; nothing of a run that is not finished."""
         if self._known is None:
@@ -247,7 +248,7 @@ class RunFolder:
     def _named_in(self, record: dict[str, Any], name: str) -> dict[str, str]:
         files = record.get("files", {})
         if not isinstance(files, dict):
-            raise self._unsound(name, "'files' that are no names and digests")
+            raise self.unsound(name, "'files' that are no names and digests")
         # earlier versions named other files, and in results alone
         earlier = CONFIG not in files and (name == RESULT or "files" not in record)
         if not _files.holds(record) or (_files.DIGEST not in record and not earlier):
@@ -256,29 +257,32 @@ class RunFolder:
 
     def _lines(self, name: str) -> list[dict[str, Any]]:
         try:
-            found = [json.loads(line) for line in self.content(name).decode().splitlines()]
+            found = [json.loads(line, parse_int=_whole) for line in self.content(name).decode().splitlines()]
         except DamagedError:
             raise
         except (ValueError, RecursionError) as error:
-            raise self._unsound(name, str(error)) from error
-        wrong = next((line for line in found if not isinstance(line, dict)), None)
-        if wrong is not None:
-            raise self._unsound(name, f"a line with {wrong!r}")
+            raise self.unsound(name, str(error)) from error
+        wrong = [line for line in found if not isinstance(line, dict)]
+        if wrong:
+            raise self.unsound(name, f"a line with {wrong[0]!r:.60}")
         return found
 
     def _check_kinds(self, name: str, facts: Mapping[str, Any], kinds: Mapping[str, type]) -> None:
         for key, kind in kinds.items():
             if not isinstance(facts[key], kind) or isinstance(facts[key], bool):
-                raise self._unsound(name, f"{type(facts[key]).__name__} for {key!r}")
+                raise self.unsound(name, f"{type(facts[key]).__name__} for {key!r}")
 
     def _tensors(self, name: str) -> dict[str, Tensor]:
         try:
             return from_bytes(self.content(name))
         except SafetensorError as error:
-            raise self._unsound(name, str(error)) from error
+            raise self.unsound(name, str(error)) from error
 
     def _space(self, name: str) -> LabelSpace:
-        return LabelSpace.from_bytes(self.content(name), self.path / name)
+        try:
+            return LabelSpace.from_bytes(self.content(name), self.path / name)
+        except LabelFileError as error:
+            raise self.unsound(name, error.why) from error
 
     def _json(self, name: str, *needed: str) -> dict[str, Any]:
         if not (self.path / name).is_file():
@@ -286,16 +290,16 @@ class RunFolder:
             remedy = f"It holds runs: {', '.join(inside[:3])}." if inside else "Finish it, or name the folder of a run."
             raise _checks.fail("Run.load", "folder", f"a run with {name}", str(self.path), remedy)
         try:
-            content = json.loads(self._bytes(name) if name in RECORDS else self.content(name))
+            content = json.loads(self._bytes(name) if name in RECORDS else self.content(name), parse_int=_whole)
         except DamagedError:
             raise
         except (ValueError, RecursionError) as error:
-            raise self._unsound(name, str(error)) from error
+            raise self.unsound(name, str(error)) from error
         if not isinstance(content, dict):
-            raise self._unsound(name, f"{type(content).__name__} where names and values belong")
+            raise self.unsound(name, f"{type(content).__name__} where names and values belong")
         missing = next((key for key in needed if key not in content), None)
         if missing is not None:
-            raise self._unsound(name, f"no {missing!r}")
+            raise self.unsound(name, f"no {missing!r}")
         return content
 
     def _bytes(self, name: str) -> bytes:
@@ -307,9 +311,10 @@ class RunFolder:
                 self._records[name] = content
             return content
         except OSError as error:
-            raise self._unsound(name, error.strerror or str(error)) from error
+            raise self.unsound(name, error.strerror or str(error)) from error
 
-    def _unsound(self, name: str, why: str) -> DamagedError:
+    def unsound(self, name: str, why: str) -> DamagedError:
+        """Return the error of a file that cannot be read, also where damage is allowed."""
         return DamagedError("Run.load", "folder", f"a run with a sound {name}", self.path / name, why, REMEDY)
 
 
@@ -341,6 +346,15 @@ def whole(folder: str | Path, read: Callable[[RunFolder], Found], allow_damaged:
 def warn_of_damage(error: DamagedError) -> None:
     """Say that a run is computed again, and why."""
     warnings.warn(f"{error.path} is damaged; the run is computed again.", stacklevel=3)
+
+
+def _whole(digits: str) -> int:
+    """Return a whole number of a record; refuse one that no measure can be, and that is no float either."""
+    try:
+        float(number := int(digits))
+    except OverflowError as error:
+        raise ValueError(f"a number of {len(digits)} digits") from error
+    return number
 
 
 def _are_scores(scores: Tensor, y: Tensor) -> bool:

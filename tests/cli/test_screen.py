@@ -2,6 +2,7 @@
 
 import io
 import json
+import threading
 import unicodedata
 from pathlib import Path
 
@@ -9,9 +10,9 @@ import pytest
 from rich.table import Table
 from typer.testing import CliRunner
 
-from labelspace.cli import screen
+from labelspace.cli import screen, stopping
 from labelspace.cli.main import app
-from labelspace.cli.screen import Screen, bars, shown
+from labelspace.cli.screen import Screen, TrainingBar, bars, shown
 
 HOSTILE = [
     "\x1b[31mred",
@@ -115,3 +116,20 @@ def test_folders_of_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert is_readable(said)
     again = run("train", "digits", "--model", "linear", "--epochs", "1", "--limit", "50", "--out", name)
     assert shown(f"already finished, read from {name}/onehot-") in again
+
+
+def test_the_farewell_tells_whether_anything_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stopping, "_unsaid", threading.Semaphore(9))
+    monkeypatch.setattr(stopping, "_lost", threading.Event())
+    on, anew = "the same command goes on from here.", "the same command begins anew: nothing was kept yet."
+    assert stopping.farewell().endswith(on)
+    with pytest.raises(KeyboardInterrupt), TrainingBar("training"):
+        raise KeyboardInterrupt
+    assert stopping.farewell().endswith(anew)
+    with TrainingBar("training") as bar:
+        assert stopping.farewell().endswith(anew)
+        bar.report("saved", {"epoch": 0, "step": 3})
+        assert stopping.farewell().endswith(on)
+    with TrainingBar("training") as bar:
+        bar.report("resumed", {"epoch": 0, "step": 3})
+        assert stopping.farewell().endswith(on)

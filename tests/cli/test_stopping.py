@@ -18,6 +18,7 @@ from processes import gone, needs_proc, session
 SECONDS = 2.0
 PATIENCE = 120  # seconds until training has begun, on a busy machine
 STOPPED = "labelspace: stopped; the same command goes on from here."
+ANEW = "labelspace: stopped; the same command begins anew: nothing was kept yet."
 LONG = ["--model", "mlp-512-4", "--epochs", "5000"]
 # OLS keeps statistics, so that its runs train one by one, and each leaves a note of how far it is
 COMPARE = ["compare", "digits", "--methods", "ols", *LONG, "--seeds", "2", "--workers", "2"]
@@ -110,14 +111,14 @@ def test_workers_that_have_only_just_been_started(tmp_path: Path, ended: list["s
 def test_train(tmp_path: Path, ended: list["subprocess.Popen[str]"]) -> None:
     ended.append(start("-m", "labelspace", "train", "digits", *LONG, "--out", str(tmp_path)))
     begun(ended[0], tmp_path, "*/config.json")
-    assert interrupt(ended[0], 2) == f"{STOPPED}\n"
+    assert interrupt(ended[0], 2) == f"{ANEW}\n"
     assert ended[0].returncode == 130
 
 
 def test_terminated(tmp_path: Path, ended: list["subprocess.Popen[str]"]) -> None:
     ended.append(start("-m", "labelspace", "train", "digits", *LONG, "--out", str(tmp_path)))
     begun(ended[0], tmp_path, "*/config.json")
-    assert interrupt(ended[0], 1, signal.SIGTERM) == f"{STOPPED}\n"
+    assert interrupt(ended[0], 1, signal.SIGTERM) == f"{ANEW}\n"
     assert ended[0].returncode == 143
 
 

@@ -37,6 +37,15 @@ def test_the_schedule_takes_five_below_a_fifth_and_three_above(p: float, gamma: 
     torch.testing.assert_close(Focal(2, gamma="flsd53")(output, y), Focal(2, gamma=gamma)(output, y))
 
 
+def test_the_schedule_sees_on_which_side_of_a_fifth_nearly_equal_logits_are() -> None:
+    # a class whose p is 0.2 − 1e-10: single precision has no such number, but its logits tell
+    draws = torch.randn(200, 5, generator=RANDOM) * 1e-6
+    known = torch.tensor([[-5.2334059e-07, 3.9607055e-08, -8.9963686e-07, 1.1232430e-06, 4.6180000e-07]])
+    output, y = torch.cat([draws, known]), torch.cat([torch.arange(200) % 5, torch.tensor([1])])
+    criterion = Focal(5, gamma="flsd53", reduction="none")
+    torch.testing.assert_close(criterion(output, y).double(), criterion(output.double(), y), rtol=1e-5, atol=0)
+
+
 def test_soft_labels_mix_the_losses_of_classes_each_with_its_own_gamma() -> None:
     # p = (0.1, 0.9), y = (0.5, 0.5): 0.5·0.9⁵·log 10 + 0.5·0.1³·log(10/9) = 0.679828 + 0.000053
     loss = Focal(2, gamma="flsd53")(logits(0.1, 0.9), torch.tensor([[0.5, 0.5]], dtype=torch.float64))

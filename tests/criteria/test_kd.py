@@ -75,6 +75,21 @@ def test_a_teacher_of_another_precision_leaves_the_loss_alone() -> None:
     torch.testing.assert_close(loss, half, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 4.0])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_class_that_both_rule_out_costs_nothing(dtype: torch.dtype, temperature: float) -> None:
+    # shares that no number can hold, against a probability of exactly 0
+    output = torch.tensor([[-torch.inf, 0.3, 0.1]], dtype=dtype, requires_grad=True)
+    for logit in (-4000.0, -1e30, -torch.inf):
+        teacher = torch.tensor([[logit, 1.0, 0.0]], dtype=dtype)
+        loss = Distillation(3, temperature=temperature, hard=0.3)(output, torch.tensor([1]), teacher=teacher)
+        (gradient,) = torch.autograd.grad(loss, output)
+        without = Distillation(2, temperature=temperature, hard=0.3)
+        torch.testing.assert_close(loss, without(output[:, 1:], torch.tensor([0]), teacher=teacher[:, 1:]))
+        assert gradient.isfinite().all()
+        assert gradient[0, 0] == 0
+
+
 def test_label_space_is_one_hot() -> None:
     torch.testing.assert_close(Distillation(["a", "b"]).label_space().matrix, torch.eye(2))
 

@@ -62,11 +62,11 @@ class Place:
             (self.run / name).write_bytes(content)
 
 
-def tries(seed: int, count: int) -> Iterator[Case]:
+def tries(seed: int, count: int, first: int = 0) -> Iterator[Case]:
     """Yield runs that go on from checkpoints that are not theirs."""
     with tempfile.TemporaryDirectory() as name:
         place = Place(Path(name))
-        for number in range(count):
+        for number in range(first, first + count):
             place.restore()
             yield _case(chance(seed, number), place)
 

@@ -120,10 +120,10 @@ class Here(executors.Processes):
         yield from executors.InProcess().run(work, tasks)
 
 
-def tries(seed: int, count: int) -> Iterator[Case]:
+def tries(seed: int, count: int, first: int = 0) -> Iterator[Case]:
     """Yield command lines."""
     _root()  # made before anything is measured
-    for number in range(count):
+    for number in range(first, first + count):
         random = chance(seed, number)
         words = line(random)
         yield Case(" ".join(map(ascii, words)), functools.partial(run, words), is_sane)

@@ -48,10 +48,10 @@ class Call:
         return rows.reshape(*self.shape, rows.shape[1]).movedim(-1, dim)
 
 
-def tries(seed: int, count: int) -> Iterator[Case]:
+def tries(seed: int, count: int, first: int = 0) -> Iterator[Case]:
     """Yield calls: four of five are sound, and must give the loss of the equations."""
     names = methods()
-    for number in range(count):
+    for number in range(first, first + count):
         draw = chance(seed, number)
         method = names[number % len(names)]
         yield _sound(draw, method) if draw.integers(5) else _hostile(draw, method)

@@ -20,13 +20,13 @@ from labelspace.spec.words import words
 READABLE = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4"}
 
 
-def tries(seed: int, count: int) -> Iterator[Case]:
+def tries(seed: int, count: int, first: int = 0) -> Iterator[Case]:
     """Yield label files that were tampered with."""
     with tempfile.TemporaryDirectory() as folder:
         originals = [space.save(Path(folder) / f"{number}.safetensors") for number, space in enumerate(_spaces())]
         # with a digest little is accepted: files of earlier versions, which had none, go further
         contents = [content for path in originals for content in (path.read_bytes(), _unsigned(path.read_bytes()))]
-        for number in range(count):
+        for number in range(first, first + count):
             yield _case(chance(seed, number), contents, Path(folder) / "case.safetensors")
 
 

@@ -1,9 +1,10 @@
 """The attack as part of the project: hostile inputs, and what came of each.
 
 How to add a generator
-    Write ``tests/hostile/NAME.py`` with one function ``tries(seed, count)`` that yields ``count`` cases, each drawn
-    from ``chance(seed, number)`` alone, so that one that went wrong can be made again. Then add a line to
-    ``ATTACKS`` in ``test_hostile.py``: title, ``tries``, and how many are tried in the normal tests. A case is
+    Write ``tests/hostile/NAME.py`` with one function ``tries(seed, count, first)`` that yields the cases ``first``,
+    ``first + 1``, …, each drawn from ``chance(seed, number)`` alone, so that one that went wrong can be made again.
+    Then add a line to ``ATTACKS`` in ``test_hostile.py``: title, ``tries``, and how many are tried in the normal tests
+    and in ``make fuzz``. A case is
 
         Case("what was done to it", run, right)
 
@@ -22,9 +23,13 @@ What is counted
     code run           the file ``canary()`` appeared. Hostile inputs that try to run code create it: ``Payload`` is an
                        object whose unpickling does.
 
-``make test`` tries few (``LABELSPACE_FUZZ`` times as many where it is set); ``make fuzz`` tries many and prints
+``make test`` tries few; ``make fuzz`` (``LABELSPACE_FUZZ=1``) tries many and prints
 
     label files: tried 300, refused 281, accepted and right 19, wrong 0, traceback 0, hang 0, memory 0, code run 0
+
+What went wrong is named by its number. To try that one alone:
+
+    LABELSPACE_FUZZ_SEED=11 LABELSPACE_FUZZ_CASE=22594 python -m pytest tests/hostile -k "criterion calls"
 """
 
 import contextlib
@@ -110,11 +115,11 @@ def chance(seed: int, number: int) -> np.random.Generator:
     return np.random.default_rng([seed, number])
 
 
-def tally(title: str, cases: Iterable[Case], seconds: float = SECONDS) -> Tally:
-    """Try every case and count what came of it."""
+def tally(title: str, cases: Iterable[Case], first: int = 0) -> Tally:
+    """Try every case, the first of which has this number, and count what came of it."""
     found = Tally(title)
-    for number, case in enumerate(cases):
-        outcome, why = judge(case, seconds)
+    for number, case in enumerate(cases, first):
+        outcome, why = judge(case)
         found.counts[outcome] += 1
         if outcome in BAD and len(found.examples) < SHOWN:
             found.examples.append(f"{outcome} in case {number} ({case.title}): {why}")

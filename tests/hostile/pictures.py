@@ -25,11 +25,11 @@ FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "PPM")
 NAMES = ("a.png", "b.PNG", ".hidden.png", "ü.png", "new\nline.png", b"\xff.png", "a.txt", "c.jpeg", "x" * 200 + ".png")
 
 
-def tries(seed: int, count: int) -> Iterator[Case]:
+def tries(seed: int, count: int, first: int = 0) -> Iterator[Case]:
     """Yield pictures, archives and binary files that are damaged or odd."""
     makers = (_folder, _stream, _tar, _idx, _links)
     with tempfile.TemporaryDirectory() as place:
-        for number in range(count):
+        for number in range(first, first + count):
             draw = chance(seed, number)
             folder = Path(place) / str(number)
             folder.mkdir()

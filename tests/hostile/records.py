@@ -1,5 +1,6 @@
 """Run folders, comparisons, plans and decisions that were tampered with, digests written anew."""
 
+import importlib
 import json
 import math
 import struct
@@ -15,11 +16,13 @@ import torch
 
 from hostile.mutations import Chance, mutated_bytes, mutated_plain
 from hostile.outcomes import Case, canary, chance
-from labelspace import Run, compare, train
+from labelspace import InputError, Run, compare, train
+from labelspace._checks import WorkError
 from labelspace.comparison import Comparison
 from labelspace.comparison.plan import Plan
 from labelspace.comparison.plan import _toml as toml_of
 from labelspace.report import write_html, write_runs_html
+from labelspace.serving.onnx import export_onnx
 from labelspace.serving.predictions import Tally, predictions, ready
 from labelspace.sweeps.executors import InProcess
 from signing import digest, signed
@@ -42,7 +45,7 @@ class Place:
     def __init__(self, folder: Path) -> None:
         """Train a little, compare a little, and remember all files."""
         self.folder = folder
-        table = folder / "table.csv"
+        self.table = table = folder / "table.csv"
         lines = [f"{row},{'red' if row % 3 else 'blue'},{'high' if row > 30 else 'low'}" for row in range(60)]
         table.write_text("\n".join(["size,colour,label", *lines]) + "\n")
         self.rows = folder / "rows.csv"
@@ -79,11 +82,11 @@ class Place:
                 path.write_bytes(content)
 
 
-def tries(seed: int, count: int) -> Iterator[Case]:
+def tries(seed: int, count: int, first: int = 0) -> Iterator[Case]:
     """Yield uses of records of which one was tampered with."""
     with tempfile.TemporaryDirectory() as name:
         place = Place(Path(name))
-        for number in range(count):
+        for number in range(first, first + count):
             yield _case(chance(seed, number), place)
             place.restore()
 
@@ -195,9 +198,13 @@ def _use(draw: Chance, place: Place, path: Path) -> tuple[Callable[[], Any], Cal
         return _report(place.comparison, place.folder / "page.html"), _is_page
     if path.parent.parent.name == "runs":
         return _load(path.parent), lambda run: isinstance(run, Run)
-    given = place.inputs[path.parent]
-    if draw.integers(4) == 0:
+    given, kind = place.inputs[path.parent], draw.integers(20)
+    if kind < 4:
         return _runs_report(path.parent, place.folder / "page.html"), _is_page
+    if kind < 7:
+        return _teach(path.parent, place), lambda student: bool(student.weights)
+    if kind == 7:  # a graph takes seconds
+        return _export(path.parent, place.folder / "graph.onnx"), _is_graph
     same = place.predicted[path.parent] if path.name in ASIDE else None
     return _predict(path.parent, given), lambda found: _are_predictions(found, same)
 
@@ -263,6 +270,43 @@ def _is_page(page: Path) -> bool:
     text = page.read_text(encoding="utf-8")
     page.unlink()
     return text.lower().startswith("<!doctype html>") and "root:x:0" not in text
+
+
+def _teach(run: Path, place: Place) -> Callable[[], Any]:
+    def teach() -> Run:
+        data, options = ("digits", {}) if run.name == "best" else (str(place.table), {"label": "label"})
+        try:
+            return train(data, data_options=options, method="kd", teacher=str(run), **SETTINGS)
+        except WorkError as error:
+            if "The loss became" not in str(error):
+                raise
+            # numbers so large that what the teacher says of a sample is none: one line and exit code 1
+            raise InputError("train", "teacher", "one whose scores are finite", str(error)) from error
+
+    return teach
+
+
+def _export(run: Path, graph: Path) -> Callable[[], Any]:
+    def export() -> tuple[Path, list[str]]:
+        prepared = ready(run)
+        try:
+            return export_onnx(prepared.run, prepared.decision, graph).path, list(prepared.decision.names)
+        except WorkError as error:
+            # weights that are no numbers: one line and exit code 1, and nothing is written
+            assert not graph.exists()
+            raise InputError("export", "run", "one that can be written as ONNX", str(error)) from error
+
+    return export
+
+
+def _is_graph(found: tuple[Path, list[str]]) -> bool:
+    """Return whether onnxruntime reads the same classes from the file, and nothing was left beside it."""
+    onnxruntime = importlib.import_module("onnxruntime")
+    path, names = found
+    session = onnxruntime.InferenceSession(path.read_bytes(), providers=["CPUExecutionProvider"])
+    facts = session.get_modelmeta().custom_metadata_map
+    path.unlink()
+    return json.loads(facts["names"]) == names and not list(path.parent.glob(".*.part"))
 
 
 def _read_plan(path: Path) -> Callable[[], Any]:

@@ -35,10 +35,10 @@ LABELS: tuple[Any, ...] = (
 ENCODING = Encoding.fit({"a": ["1", "2"], "b": ["x", "y"]}, {"a": "numeric", "b": "categorical"}, np.array([0, 1]))
 
 
-def tries(seed: int, count: int) -> Iterator[Case]:
+def tries(seed: int, count: int, first: int = 0) -> Iterator[Case]:
     """Yield tables that nobody would write."""
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(count):
+        for number in range(first, first + count):
             draw = chance(seed, number)
             kind = KINDS[int(draw.integers(len(KINDS)))]
             yield MAKERS[kind.split()[0]](draw, kind, Path(folder))

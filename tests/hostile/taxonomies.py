@@ -32,11 +32,11 @@ INDEX = "cat n 1 1 @ 1 0 00000010\ndog n 1 1 @ 1 0 00000020\npet n 1 0 1 0 00000
 NAMES = ["cat", "dog", "car", "bus"]
 
 
-def tries(seed: int, count: int) -> Iterator[Case]:
+def tries(seed: int, count: int, first: int = 0) -> Iterator[Case]:
     """Yield files about classes that people could not have meant."""
     makers = (_text, _text, _plain, _prices, _nouns)
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(count):
+        for number in range(first, first + count):
             draw = chance(seed, number)
             yield makers[int(draw.integers(len(makers)))](draw, Path(folder))
 

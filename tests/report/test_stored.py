@@ -16,7 +16,7 @@ from report.folders import SPREADS, spaces, write_comparison, write_run
 from signing import signed_again
 
 LEFT_OUT = object()
-NONSENSE: list[Any] = [[1], {"a": 1}, "text", 7, None, LEFT_OUT]
+NONSENSE: list[Any] = [[1], [], {"a": 1}, "text", 7, None, LEFT_OUT]
 
 
 @pytest.fixture(scope="module")
@@ -51,13 +51,18 @@ def put(content: Any, path: tuple[Any, ...], value: Any) -> Any:
     return copy
 
 
+def told(comparison: Comparison) -> list[Any]:
+    """Return all that a comparison says of itself."""
+    return [comparison.table(), comparison.markdown(), comparison.records(), comparison.verdict, repr(comparison)]
+
+
 def test_any_part_of_a_comparison_may_be_nonsense(content: dict[str, Any], tmp_path: Path) -> None:
     """Each reader takes it or refuses it in one sentence; nothing else may come out."""
     refused = []
     for path in places(content):
         for value in NONSENSE:
             (tmp_path / "comparison.json").write_text(json.dumps(put(content, path, value)))
-            for read in (lambda: write_html(tmp_path), lambda: Comparison.load(tmp_path).table()):
+            for read in (lambda: write_html(tmp_path), lambda: told(Comparison.load(tmp_path))):
                 try:
                     read()
                 except ValueError as error:

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from labelspace import metrics
+from labelspace._checks import DamagedError
 from labelspace.decisions.decision import Decision
-from labelspace.records import RunFolder
 from labelspace.serving.card import card
 from labelspace.serving.predictions import ready
 from labelspace.serving.take_home import take_home
@@ -39,7 +39,6 @@ def decision(run: Run) -> Decision:
 
 def test_the_folder_is_a_run_that_decides(run: Run, decision: Decision, tmp_path: Path) -> None:
     home = take_home(run, decision, tmp_path / "deep" / "best", COMPARISON)
-    assert RunFolder(home).finished
     loaded, stored = ready(home)
     assert loaded.result == run.result
     torch.testing.assert_close(loaded.weights, run.weights)
@@ -50,6 +49,15 @@ def test_the_folder_is_a_run_that_decides(run: Run, decision: Decision, tmp_path
     for name in ("model.safetensors", "label_space.safetensors", "scores.safetensors", "config.json", "result.json"):
         assert (home / name).read_bytes() == (run.folder / name).read_bytes()
     assert not list(home.glob("checkpoint*")) + list(home.glob(".*"))
+
+
+def test_a_decision_that_is_lost_is_damage(run: Run, decision: Decision, tmp_path: Path) -> None:
+    home = take_home(run, decision, tmp_path / "best")
+    (home / "decision.json").unlink()
+    with pytest.raises(DamagedError, match=r"decision.json: it is missing\. The command that made the run"):
+        ready(home)
+    with pytest.warns(UserWarning, match="decision.json is damaged"):
+        assert ready(home, allow_damaged=True).decision.rule == "argmax"
 
 
 def test_a_run_that_was_never_on_disk(decision: Decision, tmp_path: Path) -> None:

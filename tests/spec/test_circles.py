@@ -48,6 +48,12 @@ def test_a_label_file_whose_parents_are_none(tmp_path, parents):
         metrics.level_accuracy([0, 1], [1, 0], space)
 
 
+def test_a_label_file_whose_top_has_a_parent(tmp_path):
+    path = space_of({"builder": "tree", "parents": {"a": "", "b": "", "": "a"}}).save(tmp_path / "top.safetensors")
+    with pytest.raises(LabelFileError, match="the top of its tree must have no parent, not 'a'"):
+        LabelSpace.load(path)
+
+
 def test_a_group_that_holds_itself():
     inside: dict = {}
     inside["pets"] = inside

@@ -21,11 +21,12 @@ from labelspace import LabelFileError, LabelSpace, _files, ordinal
 from labelspace._checks import DamagedError
 from labelspace.cli.main import app
 from labelspace.decisions.decision import Decision
+from labelspace.records import RunFolder
 from labelspace.report import write_runs_html
 from labelspace.serving import take_home as taking
 from labelspace.serving.predictions import ready
 from labelspace.serving.take_home import take_home
-from labelspace.training.run import Run, train
+from labelspace.training.run import Run, finished_run, train
 from signing import signed_again
 
 FLIPS = int(os.environ.get("LABELSPACE_FLIPS", "40"))
@@ -283,3 +284,27 @@ def test_every_file_is_read_once(home: Path, reads: Iterator[Counter[str]]) -> N
     Run.load(home)
     assert counts["model.safetensors"] == counts["scores.safetensors"] == counts["result.json"] == 1
     assert set(counts.values()) == {1}
+
+
+@pytest.mark.parametrize("name", ["config.json", "preprocessing.json", "label_space.safetensors", "epochs.jsonl"])
+def test_a_run_that_is_not_sound_behind_sound_digests_is_computed_again(name: str, tmp_path: Path) -> None:
+    run = train("digits", out=tmp_path, **OPTIONS)
+    assert run.folder is not None
+    stored = RunFolder(run.folder)
+    assert finished_run(stored) is not None
+    before = (run.folder / name).read_bytes()
+    spoilt = {"config.json": b'{"method": "onehot", "seed": 0, "epochs": "many"}', "preprocessing.json": b"{}"}
+    (run.folder / name).write_bytes(spoilt.get(name, b"[]"))
+    signed_again(run.folder)
+    with pytest.raises(DamagedError, match=f"sound {name}"):
+        Run.load(run.folder)
+    with pytest.warns(UserWarning, match=f"{name} is damaged; the run is computed again"):
+        assert finished_run(stored) is None
+    with pytest.warns(UserWarning, match="is damaged; the run is computed again"):
+        again = train("digits", out=tmp_path, **OPTIONS)
+    assert (run.folder / name).read_bytes() == before
+    torch.testing.assert_close(again.weights, run.weights, rtol=0, atol=0)
+
+
+def test_what_is_not_finished_is_no_run(tmp_path: Path) -> None:
+    assert finished_run(RunFolder(tmp_path / "none")) is None

@@ -1,8 +1,6 @@
 """Nothing that a record says runs code or reads what lies outside of its folder."""
 
 import json
-import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +11,9 @@ from typer.testing import CliRunner
 
 from hostile import records
 from hostile.outcomes import Case, judge
-from labelspace import results
 from labelspace.cli.main import app
 from labelspace.comparison import Comparison
-from labelspace.comparison.plan import Plan, make_plan
+from labelspace.comparison.plan import make_plan
 from labelspace.models import build, rebuild
 from labelspace.sources.text import text
 from labelspace.training.run import Run, train
@@ -215,71 +212,13 @@ def test_options_that_are_files_are_those_of_the_method(run: Path, tmp_path: Pat
         if file.is_file():
             (copy / file.name).write_bytes(file.read_bytes())
     edited(copy, option_keys={name: "0"})
-    with pytest.raises(ValueError, match="`option_keys` of Run.load must be one of"):
+    with pytest.raises(ValueError, match="sound config.json.*`option_keys` of Run.load must be one of"):
         Run.load(copy)
-
-
-TRAPS: tuple[Any, ...] = (
-    "hf:./evil",
-    "../../evil",
-    {"trust_remote_code": True},
-    {"auto_map": {"AutoConfig": "evil.Evil"}},
-)
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> records.Place:
     return records.Place(tmp_path_factory.mktemp("records"))
-
-
-def fields(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the place of everything in plain data; of a long list the first entry stands for all."""
-    parts = value.items() if isinstance(value, dict) else list(enumerate(value))[:1] if isinstance(value, list) else ()
-    for key, part in parts:
-        yield (*path, key)
-        yield from fields(part, (*path, key))
-
-
-def put(value: Any, path: tuple[Any, ...], trap: Any) -> Any:
-    copy = json.loads(json.dumps(value))
-    holder = copy
-    for key in path[:-1]:
-        holder = holder[key]
-    holder[path[-1]] = trap
-    return copy
-
-
-def used(place: records.Place, path: Path) -> Any:
-    if path.name == "plan.toml":
-        return Plan.load(path)
-    if path.name == "comparison.json":
-        return results.read("Comparison.load", path.parent)
-    return records._predicted(path.parent, place.inputs.get(path.parent, place.pictures))
-
-
-@pytest.mark.parametrize(
-    "name", ["config.json", "preprocessing.json", "result.json", "decision.json", "comparison.json", "plan.toml"]
-)
-def test_every_field_of_every_record(place: records.Place, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each is refused in words or does no harm; nothing that lies beside it is run."""
-    monkeypatch.chdir(place.folder)
-    files = [path for path in place.files if path.name == name and path.parent.parent.name != "runs"]
-    assert files
-    tried = 0
-    for path in files:
-        content = place.pristine[path]
-        facts = tomllib.loads(content.decode()) if path.suffix == ".toml" else json.loads(content)
-        for field in fields(facts):
-            for trap in TRAPS:
-                changed = put(facts, field, trap)
-                lines = [f"{key} = {records._as_toml(value)}" for key, value in changed.items()]
-                path.write_text("\n".join(lines) if path.suffix == ".toml" else json.dumps(changed))
-                records.sign_again(path.parent)
-                outcome, why = judge(Case(f"{path} {field} {trap}", lambda path=path: used(place, path), bool))  # type: ignore[misc]
-                assert outcome in ("refused", "accepted and right"), (field, trap, outcome, why)
-                tried += 1
-        place.restore()
-    assert tried >= 4 * len(TRAPS)
 
 
 def test_a_teacher_is_read_like_any_run(place: records.Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextCol
 from rich.text import Text
 
 from labelspace._checks import InputError, WorkError
-from labelspace.cli.stopping import exit_code, farewell
+from labelspace.cli.stopping import exit_code, farewell, kept
 
 # control and format characters, halves of characters, and what ends a line without looking like it
 UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -168,17 +168,22 @@ class TrainingBar:
 
     def __enter__(self) -> Self:
         """Show it."""
+        kept(False)
         self.bar.start()
         return self
 
     def __exit__(self, *problem: object) -> None:
         """Take it away."""
+        if problem[0] is None:
+            kept(True)
         self.bar.stop()
         if self.writer is not None:
             self.writer.close()
 
     def report(self, event: str, numbers: dict[str, Any]) -> None:
         """Take a report of the training loop."""
+        if event in ("resumed", "saved", "finished"):
+            kept(True)
         if event == "resumed":
             errors.print(f"going on at epoch {numbers['epoch']}, step {numbers['step']}", style="yellow")
         if event == "finished":

@@ -21,6 +21,7 @@ GRACE = 1.5  # seconds
 
 _unsaid = threading.Lock()
 _stopped = threading.Event()
+_lost = threading.Event()  # set while nothing of the work is on disk
 
 
 class Stopped(KeyboardInterrupt):
@@ -41,7 +42,20 @@ def farewell(text: str | None = None) -> str:
     if not _unsaid.acquire(blocking=False):
         return ""
     again = " without --fresh" if "--fresh" in sys.argv else ""
-    return f"labelspace: stopped; {text or f'the same command{again} goes on from here.'}"
+    how = "begins anew: nothing was kept yet." if _lost.is_set() else "goes on from here."
+    return f"labelspace: stopped; {text or f'the same command{again} {how}'}"
+
+
+def kept(something: bool) -> None:
+    """Note whether anything of the work is on disk, so that the farewell tells the truth.
+
+    Args:
+        something: False when work begins that has left nothing yet.
+    """
+    if something:
+        _lost.clear()
+    else:
+        _lost.set()
 
 
 def stop_on_signals() -> None:

@@ -3,13 +3,12 @@
 import csv
 import importlib
 import os
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from labelspace import _checks
+from labelspace import _checks, _files
 from labelspace._cells import guarded
 from labelspace.cli.screen import print_file
 from labelspace.data.tables import Columns
@@ -43,18 +42,14 @@ def table_file(path: Path | None, spreadsheet: bool = False) -> Iterator[Write]:
     if path is None:
         yield _csv_writer(_Printed(), spreadsheet)
         return
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
-    try:
+    with _files.replacing(path) as temporary:
         if path.suffix.lower() == ".csv":
-            with temporary.open("x", encoding="utf-8", newline="") as file:
+            with temporary.open("w", encoding="utf-8", newline="") as file:
                 yield _csv_writer(file, spreadsheet)
         else:
             pieces: list[Any] = []
             yield lambda columns: pieces.append(_pyarrow("pyarrow").table(columns))
             _write_parquet(temporary, pieces)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 class _Printed:

@@ -65,15 +65,17 @@ class Focal(Criterion):
         member = targets.membership(y, len(self.names), output.dtype)
         log_p = torch.log_softmax(output, dim=-1)
         # classes without mass leave before the product: there log p may be −inf
-        damping = self._damping(log_p, torch.where(member > 0, _log_complement(log_p), 0))
+        damping = torch.exp(self._gamma(output) * torch.where(member > 0, _log_complement(log_p), 0))
         return [Term(-(member * damping * torch.where(member > 0, log_p, 0)).sum(dim=-1))]
 
-    def _damping(self, log_p: Tensor, log_complement: Tensor) -> Tensor:
-        if isinstance(self.gamma, str):
-            # exp(log p) of five equal logits falls short of 0.2 by a bit: softmax gives it exactly
-            gamma = torch.where(torch.softmax(log_p.detach(), dim=-1) < 0.2, 5.0, 3.0).to(log_p.dtype)
-            return torch.exp(gamma * log_complement)
-        return torch.exp(self.gamma * log_complement)
+    def _gamma(self, output: Tensor) -> Tensor:
+        if isinstance(self.gamma, Tensor):
+            return self.gamma
+        # p_k < 1/5 as 5·e_k < Σ_j e_j, less what all have in common: logits that are nearly equal differ in digits
+        # that a probability near 0.2 has no room for
+        above = torch.expm1(output.detach() - output.detach().amax(dim=-1, keepdim=True))
+        rare = 5 * above - above.sum(dim=-1, keepdim=True) < len(self.names) - 5
+        return torch.where(rare, 5.0, 3.0).to(output.dtype)
 
     def label_space(self) -> LabelSpace:
         """Return relations in which every class keeps its mass."""

@@ -3,8 +3,6 @@
 import importlib
 import json
 import logging
-import os
-import uuid
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +13,7 @@ from typing import Any, NamedTuple, final
 import torch
 from torch import Tensor, nn
 
-from labelspace import _checks, models
+from labelspace import _checks, _files, models
 from labelspace.data.normalize import Normalize
 from labelspace.decisions.decision import Decision
 from labelspace.decisions.rules import TIE, expected_cost_of
@@ -66,8 +64,7 @@ def export_onnx(run: Run, decision: Decision, path: str | Path) -> Exported:
         remedy = "Compare with --probabilities 'as is' to take home a model that can be exported."
         raise _checks.fail("export", "decision", "one without inverted probabilities", "one with targets", remedy)
     module = Deployed(run, decision).eval()
-    temporary = place.with_name(f".{place.name}.{uuid.uuid4().hex}.part")
-    try:
+    with _files.replacing(place) as temporary:
         _write(module, _metadata(run, decision), temporary)
         session = onnxruntime.InferenceSession(temporary.read_bytes(), providers=["CPUExecutionProvider"])
         difference = max(_difference(session, module, count) for count in CHECKED)
@@ -76,9 +73,6 @@ def export_onnx(run: Run, decision: Decision, path: str | Path) -> Exported:
                 f"The ONNX graph differs from torch by {difference:.2g} where {LARGEST_DIFFERENCE:g} is allowed; "
                 f"{place} was not written."
             )
-        os.replace(temporary, place)
-    finally:
-        temporary.unlink(missing_ok=True)
     return Exported(place, module.words, difference, sum(CHECKED))
 
 

@@ -66,7 +66,7 @@ def ready(folder: str | Path, *, allow_damaged: bool = False) -> Ready:
 
 def _ready(stored: RunFolder) -> Ready:
     run = Run.of_folder(stored)
-    if not (stored.path / FILE).is_file():
+    if not stored.has(FILE):
         return Ready(run, Decision("argmax", 1.0, None, run.preprocessing["names"]))
     decision, of = stored_decision(stored.path / FILE, stored.allow_damaged)
     if of not in (None, stored.seal()):

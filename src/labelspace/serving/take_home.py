@@ -42,6 +42,7 @@ def take_home(run: Run, decision: Decision, folder: str | Path, comparison: Resu
         with _files.sharing(place.parent, lambda: tidy(place)):
             stored = _copied(run, building)
             decision.save(building / FILE, stored.seal())
+            stored.require(FILE)
             _files.write_bytes(building / CARD, text.encode())
             _move(building, place)
     except OSError as error:

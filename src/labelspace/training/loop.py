@@ -251,6 +251,7 @@ class Loop:
             "progress": dict(vars(self.progress)),
         }
         checkpoint.save(self.folder, state)
+        self.report("saved", {"epoch": self.progress.epoch, "step": self.progress.step})
 
     def _finite(self) -> bool:
         """Whether everything a checkpoint would hold can be used: a bad batch may have entered running statistics."""

@@ -7,7 +7,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from labelspace import _checks
+from labelspace._checks import DamagedError, InputError
 from labelspace.data.dataset import Kind
+from labelspace.records import REMEDY
 
 LARGEST = 2**28  # numbers of one sample
 Size = Annotated[int, Field(ge=1, le=LARGEST)]
@@ -80,8 +82,13 @@ def checked(facts: dict[str, Any], folder: Path) -> dict[str, Any]:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        why = first["msg"].removeprefix("Value error, ")
-        got = f"{folder / 'preprocessing.json'}{f' at {place!r}' if place else ''}: {why}"
-        remedy = "The command that made the run computes it again."
-        raise _checks.fail("Run.load", "folder", "a run with a sound preprocessing.json", got, remedy) from error
+        why = f"{f'at {place!r}: ' if place else ''}{first['msg'].removeprefix('Value error, ')}"
+        raise _unsound(folder, why) from error
+    except InputError as error:
+        raise _unsound(folder, str(error)) from error
     return facts
+
+
+def _unsound(folder: Path, why: str) -> DamagedError:
+    expected = "a run with a sound preprocessing.json"
+    return DamagedError("Run.load", "folder", expected, folder / "preprocessing.json", why, REMEDY)

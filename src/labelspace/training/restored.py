@@ -134,6 +134,10 @@ class Teacher(nn.Module):
             if theirs[name] != value:
                 expected = f"a run whose {name} are those of the data ({value})"
                 raise _checks.fail("train", "teacher", expected, theirs[name])
+        spoilt = next((name for name, value in run.weights.items() if not bool(value.isfinite().all())), None)
+        if spoilt is not None:
+            got = f"{run.folder or 'a run given in Python'} with others in {spoilt!r}"
+            raise _checks.fail("train", "teacher", "a run whose weights are finite numbers", got, "Train it again.")
         self.learner = run.learner().requires_grad_(False)
         self.in_float64 = run.config.precision == "float64"
         student, own = dataset.normalize, Normalize.stored(facts)

@@ -11,14 +11,14 @@ import torch
 from torch import Tensor, nn
 
 from labelspace import _checks, _devices, _distributed
-from labelspace._checks import DamagedError
+from labelspace._checks import DamagedError, InputError
 from labelspace.criteria import criterion_class
 from labelspace.criteria.layout import likeliest
 from labelspace.criteria.registry import method_name
 from labelspace.data.given import as_dataset, data_options
 from labelspace.learner import Learner
 from labelspace.models.registry import model_name
-from labelspace.records import RunFolder, warn_of_damage, whole
+from labelspace.records import CONFIG, RunFolder, warn_of_damage, whole
 from labelspace.space import LabelSpace
 from labelspace.training import predict
 from labelspace.training.build import Job, Outline, make_learner, prepare
@@ -93,9 +93,7 @@ class Run:
     @classmethod
     def of_folder(cls, stored: RunFolder) -> "Run":
         """Return the run of a folder; for readers that read more of it than the run."""
-        config = recorded_config(stored.config())
-        for name in config.option_keys:  # names of files follow from them
-            _checks.choice("Run.load", "option_keys", name, criterion_class(config.method).space_options)
+        config = _stored_config(stored)
         result = stored.result()  # first: it is what a run that is not finished lacks
         space, preprocessing = stored.label_space(), checked(stored.preprocessing(), stored.path)
         if list(space.names) != preprocessing["names"]:
@@ -248,6 +246,18 @@ def _taken_out(method: str, options: object) -> tuple[object, dict[str, LabelSpa
     known = criterion_class(method).space_options
     spaces = {name: options[name] for name in known if isinstance(options.get(name), LabelSpace)}
     return {**options, **dict.fromkeys(spaces, "given in Python")}, spaces
+
+
+def _stored_config(stored: RunFolder) -> Config:
+    try:
+        config = recorded_config(stored.config())
+        for name in config.option_keys:  # names of files follow from them
+            _checks.choice("Run.load", "option_keys", name, criterion_class(config.method).space_options)
+    except DamagedError:
+        raise
+    except InputError as error:
+        raise stored.unsound(CONFIG, str(error)) from error
+    return config
 
 
 @contextmanager

@@ -67,6 +67,7 @@ def test_pickles_are_refused(tmp_path):
         (X, Y + 0.5, "measurements"),
         (X, np.zeros(40, dtype=int), "at least two classes"),
         (np.array([["a"]] * 40), Y, "numbers"),
+        (np.full((40, 3), 1e300), Y, "finite"),
     ],
 )
 def test_bad_arrays_are_explained(x, y, message):

@@ -195,6 +195,7 @@ def _features(x: Array) -> tuple[Array, Kind]:
         return np.ascontiguousarray(x.transpose(0, 3, 1, 2)) if channels_last else x, "images"
     if not (np.issubdtype(x.dtype, np.number) or x.dtype == bool) or np.iscomplexobj(x):
         raise _checks.fail(OWNER, "x", "numbers", f"an array of {x.dtype}")
-    values = x.astype(np.float32)
+    with np.errstate(over="ignore"):  # what is too large for single precision is said below
+        values = x.astype(np.float32)
     check_finite(values)
     return values, "features"
