@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, Protocol, TextIO, TypeVar
+from typing import NamedTuple, NoReturn, Protocol, TextIO, TypeVar
 
 from labelspace import _checks, _limits
 from labelspace._opening import Asked, damaged, decoded, opened, text_of
@@ -130,16 +130,24 @@ class Pieces:
         """Yield the columns, so many rows at a time; the last piece may be shorter."""
         with text_of(self.path, self.asked) as file:
             reader = csv.reader(_lines(self.path, file, self.asked), delimiter=self.separator, strict=True)
-            rows = (Row(reader.line_num, cells) for cells in reader if cells)
-            header = next((row.cells for row in _taken(self.path, reader, rows, 1, self.asked)), [])
+            rows = (cells for cells in reader if cells)
+            header = next(iter(_taken(self.path, reader, rows, 1, self.asked)), [])
             _check_header(self.path, header, self.asked, self.option)
-            checked = (_checked(self.path, row, len(header), self.asked, self.option) for row in rows)
+            width = len(header)
+            whole = (
+                cells if len(cells) == width else self._refuse(len(cells), width, reader.line_num) for cells in rows
+            )
             empty = True
-            while some := _taken(self.path, reader, checked, size, self.asked):
+            while some := _taken(self.path, reader, whole, size, self.asked):
                 yield {name: list(values) for name, values in zip(header, zip(*some, strict=True), strict=True)}
                 empty = False
             if empty:
                 raise _checks.fail(*self.asked, "a table with rows", f"{self.path.name}, which has none")
+
+    def _refuse(self, count: int, width: int, line: int) -> NoReturn:
+        also = (", or say with ", _checks.Setting("delimiter"), " what separates the cells") if self.option else ()
+        why = f"{count} cells where the header has {width}, at line {line}"
+        raise damaged(self.path, why, self.asked, ("Repair that line", *also, f": {self.path}"))
 
     def _looked(self, wanted: Sequence[str]) -> str:
         with text_of(self.path, self.asked) as file:
@@ -218,11 +226,3 @@ def _check_header(path: Path, header: Sequence[str], asked: Asked, option: bool)
         got = f"{path.name} with {', '.join(repr(name) for name in (repeated or header)[:8]) or 'nothing'}"
         remedy = ("The first line must name the columns", *(AND_WHAT_SEPARATES if option else ["."]))
         raise _checks.fail(*asked, "a table whose columns have different names", got, remedy)
-
-
-def _checked(path: Path, row: Row, width: int, asked: Asked, option: bool) -> list[str]:
-    if len(row.cells) != width:
-        also = (", or say with ", _checks.Setting("delimiter"), " what separates the cells") if option else ()
-        remedy = ("Repair that line", *also, f": {path}")
-        raise damaged(path, f"{len(row.cells)} cells where the header has {width}, at line {row.line}", asked, remedy)
-    return row.cells

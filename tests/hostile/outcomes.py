@@ -29,7 +29,7 @@ What is counted
 
 What went wrong is named by its number. To try that one alone:
 
-    LABELSPACE_FUZZ_SEED=11 LABELSPACE_FUZZ_CASE=22594 python -m pytest tests/hostile -k "criterion calls"
+    LABELSPACE_FUZZ_SEED=11 LABELSPACE_FUZZ_CASE=22594 python -m pytest tests/hostile -k criterion
 """
 
 import contextlib
