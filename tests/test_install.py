@@ -14,12 +14,14 @@ import pytest
 
 import labelspace
 from labelspace import analysis, decisions, metrics
+from labelspace.criteria.registry import _classes
 
 SOURCE = Path(labelspace.__file__).parent
 PROJECT = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text())
 ADVICE = 'pip install "labelspace[compare]"'
-CONTRACT = PROJECT["tool"]["importlinter"]["contracts"][1]
-APPLICATION = [name for name in CONTRACT["forbidden_modules"] if name.startswith("labelspace.")]
+CONTRACTS = PROJECT["tool"]["importlinter"]["contracts"]
+(LIBRARY,) = [contract for contract in CONTRACTS if contract["name"].startswith("the library imports neither")]
+APPLICATION = [name for name in LIBRARY["forbidden_modules"] if name.startswith("labelspace.")]
 # examples of what scikit-learn computes
 WITH_MORE = {"labelspace.metrics.probes.superclass_accuracy", "labelspace.metrics.probes.linear_probe"}
 
@@ -78,7 +80,7 @@ def test_the_library_works_with_the_five_alone(python: Path) -> None:
     done = run(python, str(Path(__file__).parent / "five_alone.py"), *APPLICATION)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert tuple(found["methods"]) == tuple(labelspace.methods())
+    assert found["methods"] == sorted(_classes())  # ours; another test may have registered more
     assert {name for name, said in found["examples"].items() if said} == WITH_MORE
     for name in WITH_MORE:
         assert (

@@ -3,7 +3,8 @@
 import torch
 
 from labelspace import Decision, train
-from labelspace.serving.card import Choice, card
+from labelspace.serving.card import card
+from small_results import result
 
 
 def test_numbers_and_names_are_those_of_the_run() -> None:
@@ -20,8 +21,14 @@ def test_numbers_and_names_are_those_of_the_run() -> None:
 def test_the_comparison_that_chose_it_is_told_as_plain_text() -> None:
     run = train("digits", model="linear", epochs=1, limit=100)
     decision = Decision("argmax", 1.0, None, run.preprocessing["names"])
-    choice = Choice("my|data", "Cheaper?", "cheaper", ("By a third.",), "labelspace compare `x`", ("Few samples.",))
-    text = card(run, decision, choice)
+    chosen = result(
+        title="Cheaper?",
+        data={"name": "my|data"},
+        verdict={"kind": "cheaper", "sentences": ["By a third."]},
+        command="labelspace compare `x`",
+        warnings=["Few samples."],
+    )
+    text = card(run, decision, chosen)
     assert r"my\|data" in text.splitlines()[0]
     assert "**Cheaper.** By a third." in text
     assert "- Few samples." in text

@@ -8,8 +8,9 @@ import torch
 from torch import nn
 
 import labelspace
-from labelspace import InputError, Run, train
+from labelspace import InputError, Run, data, train
 from labelspace.models.registry import PLUGINS
+from labelspace.training.restored import Teacher
 
 SAMPLES = torch.zeros(2, 1, 8, 8, dtype=torch.uint8)
 
@@ -64,3 +65,31 @@ def test_weights_of_a_folder_that_was_replaced_are_refused(tmp_path: Path) -> No
     (first.folder / "model.safetensors").write_bytes((second.folder / "model.safetensors").read_bytes())
     with pytest.raises(InputError, match="its content is not what the run was finished with"):
         run.learner()
+
+
+@pytest.fixture(scope="module")
+def taught() -> Run:
+    return train("digits", model="linear", epochs=1, limit=60)
+
+
+def test_a_teacher_says_what_its_run_does(taught: Run) -> None:
+    dataset = data.load("digits")
+    samples = dataset.test.x[:5]
+    torch.testing.assert_close(Teacher(taught, dataset)(dataset.normalize(samples)), taught.scores_of(samples))
+
+
+def test_a_teacher_of_other_classes_is_refused(taught: Run) -> None:
+    other = data.load("digits", classes=["1", "2", "3"])
+    with pytest.raises(ValueError, match="`teacher` of train must be a run whose names are those of the data"):
+        Teacher(taught, other)
+
+
+@pytest.mark.parametrize("value", [torch.nan, torch.inf])
+def test_a_teacher_whose_weights_are_no_numbers_is_refused(taught: Run, value: float) -> None:
+    """Else the student's loss would be none, and its learning rate be blamed for it."""
+    weights = {name: tensor.clone() for name, tensor in taught.weights.items()}
+    weights["model.head.weight"][3, 5] = value
+    spoilt = Run(**{**vars(taught), "read_weights": lambda: weights, "folder": Path("runs/spoilt")})
+    words = "must be a run whose weights are finite numbers. Got runs/spoilt with others in 'model.head.weight'"
+    with pytest.raises(ValueError, match=words):
+        Teacher(spoilt, data.load("digits"))
