@@ -476,5 +476,5 @@ def test_names_of_scores_may_hold_commas(tmp_path: Path) -> None:
     y = np.arange(60) % 3
     np.savez(tmp_path / "part.npz", scores=np.eye(3)[y] + np.random.default_rng(0).normal(size=(60, 3)), y=y)
     part = str(tmp_path / "part.npz")
-    result = run("--scores", part, part, "--cost", "ordinal", "--names", 'low,"mid, say", high,', "--json")
+    result = run("--scores", part, part, "--names", 'low,"mid, say", high,', "--json")
     assert json.loads(result.stdout)["data"]["names"] == ["low", "mid, say", "high"]
