@@ -3,6 +3,9 @@
 A fact that is added here is written and read from then on. Its default is what a file says that was written before.
 """
 
+from labelspace import _application  # noqa: F401 (raises where the extra is missing)
+
+# isort: split
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Annotated, Any, Literal, TypeVar
 

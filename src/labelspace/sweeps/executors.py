@@ -241,6 +241,7 @@ def undisturbed() -> Iterator[None]:
 
     Example:
         >>> import signal
+        >>> before = signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let background jobs ignore it
         >>> try:
         ...     with undisturbed():
         ...         signal.raise_signal(signal.SIGINT)
@@ -249,6 +250,7 @@ def undisturbed() -> Iterator[None]:
         ...     print("and stopped")
         done
         and stopped
+        >>> _ = signal.signal(signal.SIGINT, before)
     """
     came: list[int] = []
     handlers: dict[signal.Signals, Any] = {}
