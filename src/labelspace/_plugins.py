@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import nn
@@ -41,7 +41,7 @@ class Plugins:
         self.registered: dict[str, Plugin] = {}
         ALL[group] = self
 
-    def add(self, owner: str, name: str, content: Any) -> str:
+    def add(self, owner: str, name: str, content: object) -> str:
         """Register something under a name of its own and return the name; the same thing again changes nothing."""
         if not isinstance(name, str) or not name or "=" in name or "," in name or name != name.strip():
             expected = f"a name for a {self.what}: text without commas and '='"
@@ -54,7 +54,7 @@ class Plugins:
         self.registered[name] = Plugin(self.group, name, content, key)
         return name
 
-    def give(self, owner: str, content: Any, label: str) -> str:
+    def give(self, owner: str, content: object, label: str) -> str:
         """Register an object that has no name under one that is made of its content."""
         return self.add(owner, f"given-{label}-{content_key(content)}", content)
 
@@ -72,15 +72,18 @@ class Plugins:
             try:
                 content = offered.load()
             except Exception as error:  # the code of somebody else
-                got = f"{offered.value}, which fails: {type(error).__name__}: {error}"
-                raise _checks.fail("labelspace", f"{self.what} {name!r}", "one that can be imported", got) from error
+                package = "an installed package" if offered.dist is None else f"the package {offered.dist.name!r}"
+                got = f"{offered.value} of {package}, which fails: {type(error).__name__}: {_first_line(error)}"
+                remedy = "Repair that package, or remove it."
+                expected = "one that can be imported"
+                raise _checks.fail("labelspace", f"{self.what} {name!r}", expected, got, remedy) from error
             return Plugin(self.group, name, content, content_key(content))
         return None
 
     def key(self, name: str) -> str:
         """Return the digest of a plug-in's content; empty for what is ours."""
-        found = None if self.taken(name) else self.find(name)
-        return "" if found is None else found.key
+        plugin = None if self.taken(name) else self.find(name)
+        return "" if plugin is None else plugin.key
 
 
 ALL: dict[str, Plugins] = {}
@@ -112,7 +115,7 @@ def install(plugins: Iterable[Plugin]) -> None:
         ALL[plugin.group].registered[plugin.name] = plugin
 
 
-def content_key(content: Any) -> str:
+def content_key(content: object) -> str:
     """Return a digest of what something does: the file that it is written in, what it holds, and its weights.
 
     Where that cannot be known (code typed at a prompt, a function that holds other objects) every call gives another
@@ -126,7 +129,7 @@ def content_key(content: Any) -> str:
     return digest.hexdigest()
 
 
-def _parts(content: Any) -> Iterable[bytes | None]:
+def _parts(content: object) -> Iterable[bytes | None]:
     if isinstance(content, nn.Module):
         yield _source(type(content))
         yield repr(content).encode()
@@ -148,25 +151,30 @@ def _parts(content: Any) -> Iterable[bytes | None]:
         yield _plain([*sorted((getattr(content, "__kwdefaults__", None) or {}).items())])
 
 
-def _source(content: Any) -> bytes | None:
+def _source(content: object) -> bytes | None:
     """Return the name of a class or function and the file that it is in."""
     try:
-        file = inspect.getsourcefile(content)
+        code = cast(Callable[..., object], content)  # or it is a TypeError
+        file = inspect.getsourcefile(code)
         text = Path(file).read_bytes() if file is not None and Path(file).is_file() else None
-        text = inspect.getsource(content).encode() if text is None else text
+        text = inspect.getsource(code).encode() if text is None else text
     except (OSError, TypeError):
         return None
     return getattr(content, "__qualname__", "").encode() + b"\0" + text
 
 
-def _plain(values: Collection[Any]) -> bytes | None:
+def _plain(values: Collection[object]) -> bytes | None:
     flat = [part for value in values for part in (value if isinstance(value, tuple | list) else (value,))]
     return repr(values).encode() if all(isinstance(value, PLAIN) for value in flat) else None
 
 
-def _is_same(one: Any, other: Any) -> bool:
+def _is_same(one: object, other: object) -> bool:
     """Return whether two things are one, or one that was defined again, as a cell of a notebook does."""
     if one is other:
         return True
     places = [(getattr(each, "__module__", None), getattr(each, "__qualname__", None)) for each in (one, other)]
     return places[0] == places[1] and None not in places[0] and "<" not in str(places[0][1])
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), "")

@@ -43,7 +43,7 @@ class Learner(nn.Module):
         self.model = model
         self.criterion = criterion
 
-    def forward(self, x: Any, y: Tensor | None = None, **extras: Tensor) -> Tensor:
+    def forward(self, x: object, y: Tensor | None = None, **extras: Tensor) -> Tensor:
         """Return scores without ``y``, the loss with it.
 
         Args:
@@ -62,7 +62,7 @@ class Learner(nn.Module):
         assert isinstance(loss, Tensor)
         return loss
 
-    def predict(self, x: Any) -> Tensor:
+    def predict(self, x: object) -> Tensor:
         """Return predicted class indices; what is not finite is met as in ``Criterion.predict``."""
         return likeliest("Learner.predict", self(x), self.criterion.class_dim)
 

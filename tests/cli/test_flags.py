@@ -55,6 +55,30 @@ def test_settings_become_flags(name, value, typed):
     assert str(Flags(command).translated(error)).endswith(f"Say {typed}.")
 
 
+def trains(run, new, method="", option=None, model="", label_noise=None, augment=None):
+    """Stand for a command that reads runs and trains."""
+
+
+@pytest.mark.parametrize(
+    ("owner", "argument", "named"),
+    [
+        ("Run.load", "folder", "`RUN` must"),
+        ("Run", "x", "`NEW` must"),
+        ("label_noise 'pairwise:2'", "rate", "`--label-noise` must"),
+        ("augmentation 'mixup:x'", "alpha", "`--augment` must"),
+        ("make_criterion", "name", "`--method` must"),
+        ("make_criterion('lls')", "option name", "`--option` must"),
+        ("compare", "method_options", "`--option` must"),
+        ("models.build", "name", "`--model` must"),
+    ],
+)
+def test_what_other_parts_of_the_library_call_it(owner, argument, named):
+    assert str(Flags(trains).translated(fail(owner, argument, "better", "this"))).startswith(named)
+    assert str(Flags(bare).translated(fail("Augment", argument, "better", "this"))).startswith(
+        f"`{argument}` of Augment"
+    )
+
+
 def test_a_command_without_such_flags_keeps_the_words():
     error = fail("data.load", "label", "a column", "none", ("Say ", Setting("missing", "drop"), "."))
     assert str(Flags(bare).translated(error)) == str(error)

@@ -28,9 +28,8 @@ from labelspace.criteria.onehot import OneHot
 from labelspace.data.dataset import Split
 from labelspace.data.loading import load
 from labelspace.learner import Learner
-from labelspace.training import evaluate
 from labelspace.training.config import Config
-from labelspace.training.feed import Feed
+from labelspace.training.feed import Feed, autocast, scores_of
 
 CUDA = torch.device("cuda", 0)
 GUARDS, NOBODYS, CUDAS, KINDS = "_ZN3c104impl26device_guard_impl_registryE", 14, 1, 21
@@ -93,7 +92,7 @@ def of_network(name: str) -> None:
         network = models.build(name, shape, 10, **options)
         learner = moved(Learner(network, OneHot(10)).train(), mode)
         x = torch.zeros(2, *shape, dtype=torch.int64 if text else torch.float32).to(CUDA)
-        with evaluate.autocast(Config(precision="float16", device="cuda"), CUDA):
+        with autocast(Config(precision="float16", device="cuda"), CUDA):
             output, _ = network(x)
             there(output, torch.float16)
             there(learner.criterion(output, torch.zeros(2, dtype=torch.int64).to(CUDA)), torch.float32)
@@ -131,7 +130,7 @@ def of_evaluation(whole: bool) -> None:
         assert feed.ready is not None
         assert (feed.ready.device == CUDA) == whole
         learner = moved(Learner(models.build("mlp-16", (1, 8, 8), 10), OneHot(10)), mode)
-        scores = evaluate.scores_of(learner, feed, config)
+        scores = scores_of(learner, feed, config)
         assert (scores.device.type, scores.dtype, len(scores)) == ("cpu", torch.float32, len(digits.test))
 
 

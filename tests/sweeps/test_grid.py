@@ -46,6 +46,15 @@ def test_what_is_finished_is_not_computed_again(tmp_path: Path) -> None:
     assert (first[0].folder / "result.json").stat().st_mtime_ns == stamp
 
 
+@pytest.mark.filterwarnings("default")
+def test_what_workers_are_warned_of_is_said_once_here(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    configs = grid({**BASE, "method": "lwal", "batch_size": 16, "epochs": 1}, seed=[0, 1])
+    with pytest.warns(UserWarning, match="AdaptiveLabels sees fewer than 2 samples") as caught:
+        sweep(configs, tmp_path, executor=Processes(workers=1))
+    assert len(caught) == 1
+    assert "UserWarning" not in capfd.readouterr().err
+
+
 def test_one_failed_run_does_not_end_the_others(tmp_path: Path) -> None:
     configs = grid({**BASE, "optimizer": "sgd"}, learning_rate=[1e30, 0.1])
     with pytest.raises(SweepError, match=r"1 runs failed; the finished ones are kept\.[\s\S]*The loss became"):

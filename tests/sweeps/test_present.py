@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from labelspace import Run, data
-from labelspace.sweeps.executors import InProcess, Processes, Task, Work
+from labelspace.sweeps.executors import InProcess, Processes
 from labelspace.sweeps.grid import grid, sweep
 from labelspace.sweeps.present import Present
 
@@ -26,7 +26,7 @@ class Counting:
     def __init__(self) -> None:
         self.sizes: list[int] = []
 
-    def run(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
+    def run(self, work: Any, tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         for number, task in enumerate(tasks):
             content = pickle.dumps(task)
             self.sizes.append(len(content))

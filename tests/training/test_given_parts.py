@@ -197,6 +197,43 @@ def test_bad_parts(options, message, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+ROWS = np.random.default_rng(0).normal(size=(60, 4)).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "problem", "message"),
+    [
+        (
+            {"train": (ROWS, ["a", "b", "c"] * 20), "test": (ROWS, ["a", "b", "d"] * 20)},
+            {},
+            InputError,
+            "'d'",
+        ),
+        ("digits", {"device": "cuda:7"}, InputError, "`device` of train must be one of the devices of this machine"),
+        ("digits", {"model": "timm:resnet18"}, ImportError, r'pip install "labelspace\[timm\]"'),
+        ("digits", {"model": "no-such-network"}, InputError, "the name of a model"),
+    ],
+)
+def test_bad_input_leaves_nothing(data, options, problem, message, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "timm", None)  # as where the extra is not installed
+    with pytest.raises(problem, match=message) as caught:
+        train(data, out=tmp_path, epochs=1, **options)
+    assert "\n" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", ["columns", "DataFrame"])
+def test_a_table_in_memory_and_a_module_of_ones_own(kind, tmp_path):
+    rows = {"size": ROWS[:, 0].tolist(), "weight": ROWS[:, 1].tolist(), "grade": ["low", "mid", "tall"] * 20}
+    table = pytest.importorskip("pandas").DataFrame(rows) if kind == "DataFrame" else rows
+    module = nn.Sequential(nn.Linear(2, 5), nn.ReLU(), nn.Linear(5, 3))
+    result = labelspace.compare(
+        table, label="grade", methods=["onehot", "uniform"], model=module, seeds=2, epochs=1, out=tmp_path
+    )
+    assert result.best.config.model.startswith("given-Sequential-")
+    assert len(result.best.predict({"size": [0.5], "weight": [1.0]})) == 1
+
+
 def test_names_that_are_taken():
     taken = type("Taken", (Halved,), {"name": "onehot"})
     with pytest.raises(InputError, match="a name that no method has. Got 'onehot', which is taken"):
@@ -244,6 +281,8 @@ def test_an_installed_package(tmp_path):
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert [row["label"] for row in found["rows"]] == ["one-hot", "my own"]
+    table = command("compare", "digits", "--methods", "mine", "--model", "mine", *small)
+    assert "my own" in table.stdout, table.stderr
     page = next((tmp_path / "runs").glob("*/report.html")).read_text()
     assert "my own" in page
     assert "\nmine " in "\n" + command("methods").stdout

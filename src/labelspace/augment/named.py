@@ -14,6 +14,7 @@ from labelspace.augment.mixing import cutmix, mixup
 from labelspace.augment.randaugment import randaugment
 from labelspace.augment.transforms import FILLS, crop, cutout, flip, resized_crop, rotate
 
+Value = int | float | str | None
 Kind = Literal["images", "table", "text", "features"]
 KINDS: tuple[Kind, ...] = ("images", "table", "text", "features")
 
@@ -22,9 +23,9 @@ class Option(NamedTuple):
     """One option of an augmentation."""
 
     name: str
-    default: Any  # None: the function chooses by the size of the images
+    default: Value  # None: the function chooses by the size of the images
     number: type[int] | type[float] | None  # None: a word
-    check: Callable[[str, str, Any], Any]
+    check: Callable[[str, str, Any], Value]
 
 
 class Entry(NamedTuple):
@@ -35,8 +36,8 @@ class Entry(NamedTuple):
     mixes: bool = False
 
 
-def _one_of(owner: str, argument: str, value: Any, options: Sequence[str]) -> Any:
-    return _checks.choice(owner, argument, value, options)
+def _one_of(owner: str, argument: str, value: str, options: Sequence[str]) -> str:
+    return str(_checks.choice(owner, argument, value, options))
 
 
 LAMBDAS = ("batch", "sample")
@@ -82,10 +83,10 @@ class Augmentation:
     """
 
     name: str
-    values: tuple[Any, ...]
+    values: tuple[Value, ...]
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Value]:
         """The values by name."""
         return {option.name: value for option, value in zip(ENTRIES[self.name].options, self.values, strict=True)}
 
@@ -152,7 +153,7 @@ def augmentation(spec: str) -> Augmentation:
     return Augmentation(name, tuple(_value(owner, option, text) for option, text in pairs))
 
 
-def _value(owner: str, option: Option, text: str) -> Any:
+def _value(owner: str, option: Option, text: str) -> Value:
     if text == "":
         return option.default
     if option.number is None:

@@ -1,9 +1,7 @@
 """Crop, flip, cutout, rotation and random resized crop of whole batches of images ``(N, C, H, W)``.
 
-Each is a function of the batch, a generator and its options; all samples go through the same tensor operations, each
-with its own random numbers. Batches are normalised, so that a filled-in zero is the mean colour of the training part.
-``benchmarks/augment.py`` compares them with a loop over images: at 128×3×32×32 on one thread crop took about a quarter
-of the loop's time, cutout a third, flip two thirds.
+All samples go through the same tensor operations, each with its own random numbers. Batches are normalised, so that a
+filled-in zero is the mean colour of the training part. ``benchmarks/augment.py`` compares them with a loop over images.
 """
 
 import math

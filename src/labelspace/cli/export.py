@@ -5,11 +5,13 @@ from typing import Annotated
 
 import typer
 
+from labelspace.cli.flags import speaks_of_flags
 from labelspace.cli.options import AllowDamaged
 from labelspace.cli.screen import bad_input_exits, console, errors, print_json
 
 
 @bad_input_exits
+@speaks_of_flags()
 def export(
     run: Annotated[Path, typer.Argument(help="Folder of a run, or `best` of a comparison.")],
     onnx: Annotated[Path, typer.Option(help="The ONNX file to write.")],

@@ -19,6 +19,22 @@ COMMANDS = (
     "Processes",
 )  # functions whose arguments are flags of the command of that name
 
+PLACES = ("data", "path", "run", "new")  # parameters that are typed without a flag
+# what other parts of the library call it (owner and argument, all where that is empty), and where it may be typed
+TYPED_AT = {
+    ("Run.load", "folder"): ("run", "teacher"),
+    ("Run", "x"): ("new",),
+    ("label_noise", ""): ("label_noise",),
+    ("LabelNoise", ""): ("label_noise",),
+    ("augmentation", ""): ("augment",),
+    ("Augment", ""): ("augment",),
+    ("make_criterion", "name"): ("method", "methods"),
+    ("make_criterion", "option name"): ("option",),
+    ("models.build", "name"): ("model",),
+    ("train", "method_options"): ("option",),
+    ("compare", "method_options"): ("option",),
+}
+
 Command = TypeVar("Command", bound=Callable[..., None])
 
 
@@ -83,6 +99,11 @@ class Flags:
         return f"--data-option {shlex.quote(f'{setting.name}={value}')}"
 
     def _name(self, owner: str, argument: str) -> str | None:
+        begins = owner.partition("(")[0].partition(" ")[0]  # `make_criterion('lls')`, `label_noise 'pairwise:2'`
+        places = TYPED_AT.get((begins, argument)) or TYPED_AT.get((begins, ""), ())
+        typed = next((place for place in places if place in self.typed), None)
+        if typed is not None:
+            return typed.upper() if typed in PLACES else flag(typed)
         if argument == "name_or_path":
             return next((place.upper() for place in ("data", "path") if place in self.typed), None)
         if owner in COMMANDS:

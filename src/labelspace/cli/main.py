@@ -8,13 +8,14 @@ import typer
 from typer.core import TyperGroup
 
 import labelspace
+from labelspace import InputError
 from labelspace.cli import data, labels
 from labelspace.cli.compare import compare
 from labelspace.cli.doctor import doctor
 from labelspace.cli.export import export
 from labelspace.cli.predict import predict
 from labelspace.cli.report import report
-from labelspace.cli.screen import bad_input_exits, shown
+from labelspace.cli.screen import bad_input_exits, in_one_line, shown
 from labelspace.cli.stopping import leave_if_stopped, stop_on_signals
 from labelspace.cli.train import train
 from labelspace.criteria.registry import method_summary
@@ -96,7 +97,11 @@ def methods() -> None:
     Example: labelspace methods
     """
     for name in labelspace.methods():
-        print(f"{name:<10} {method_summary(name)}")
+        try:
+            said = method_summary(name)
+        except InputError as error:  # of an installed package that is broken; the others are sound
+            said = in_one_line(error)
+        print(f"{name:<10} {said}")
 
 
 @app.command()

@@ -2,24 +2,29 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from labelspace._checks import InputError, WorkError
+from labelspace.cli.flags import speaks_of_flags
 from labelspace.cli.options import AllowDamaged
 from labelspace.cli.screen import bad_input_exits, bars, console, errors, print_json
 from labelspace.cli.stopping import exit_code, farewell
 from labelspace.cli.table_output import Write, check_output, table_file
+
+if TYPE_CHECKING:
+    from labelspace.serving.predictions import Ready, Tally
 
 # so many samples are named on the screen; the file and --json have them all
 SHOWN = 20
 
 
 @bad_input_exits
+@speaks_of_flags()
 def predict(
     run: Annotated[Path, typer.Argument(help="Folder of a run, or `best` of a comparison.")],
     new: Annotated[str, typer.Argument(help="Folder of pictures, a picture, or a CSV, Parquet or NPZ file.")],
@@ -61,7 +66,7 @@ def predict(
     if abstain_cost is not None:
         prepared = prepared._replace(decision=prepared.decision.with_abstain_cost(abstain_cost))
     tally = predictions.Tally()
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     with _stopped_cleanly(), _table(output, as_json, rows, spreadsheet) as write, _bar(prepared, new) as advance:
         for columns in predictions.predictions(prepared, new, tally, keep or [], device):
             write(columns)
@@ -78,7 +83,7 @@ def predict(
 
 
 @contextmanager
-def _table(output: Path | None, as_json: bool, rows: list[dict[str, Any]], spreadsheet: bool) -> Iterator[Write]:
+def _table(output: Path | None, as_json: bool, rows: list[dict[str, object]], spreadsheet: bool) -> Iterator[Write]:
     if output is not None or not as_json:
         with table_file(output, spreadsheet) as write:
             yield write
@@ -89,7 +94,7 @@ def _table(output: Path | None, as_json: bool, rows: list[dict[str, Any]], sprea
 
 
 @contextmanager
-def _bar(prepared: Any, new: str) -> Iterator[Any]:
+def _bar(prepared: "Ready", new: str) -> Iterator[Callable[[int], None]]:
     """Show how far it is."""
     from labelspace.training.inputs import Inputs
 
@@ -112,7 +117,7 @@ def _stopped_cleanly() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _report(prepared: Any, tally: Any, output: Path | None, rows: list[dict[str, Any]] | None) -> None:
+def _report(prepared: "Ready", tally: "Tally", output: Path | None, rows: list[dict[str, object]] | None) -> None:
     if rows is not None:
         facts = {
             "run": str(prepared.run.folder),

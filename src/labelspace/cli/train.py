@@ -1,6 +1,7 @@
 """`labelspace train`: one model, one method, one seed."""
 
 import inspect
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from labelspace.cli.flags import speaks_of_flags
 from labelspace.cli.options import parsed_options
 from labelspace.cli.screen import TrainingBar, bad_input_exits, console, errors, print_json
 from labelspace.criteria import criterion_class, methods
+from labelspace.criteria.registry import PLUGINS
 from labelspace.spec.named import NAMES, named
 from labelspace.spec.order import order_of
 from labelspace.spec.spread import spoken_space, spread_words
@@ -174,8 +176,7 @@ def train(
         console.print(f"order       {' < '.join(order)}", soft_wrap=True)
     if uses_space(method, options["method_options"]) and spread_words(run.space):
         console.print(f"space       {spoken_space(run.space)}", soft_wrap=True)
-    for part in ("validation", "test"):
-        numbers = run.result[part]
+    for part, numbers in (("validation", run.result["validation"]), ("test", run.result["test"])):
         if not numbers:
             console.print(f"{part:<11} none: nothing was held out")
             continue
@@ -185,7 +186,7 @@ def train(
     console.print(f"folder      {run.folder}", soft_wrap=True)
 
 
-def uses_space(method: str, options: dict[str, Any]) -> bool:
+def uses_space(method: str, options: Mapping[str, object]) -> bool:
     """Return whether a method looks at the label space it is given, with these options.
 
     Example:
@@ -195,7 +196,7 @@ def uses_space(method: str, options: dict[str, Any]) -> bool:
     return criterion_class(method).looks_at_space(options)
 
 
-def _order(space: str | None, method: str, options: dict[str, Any], names: list[str]) -> tuple[str, ...] | None:
+def _order(space: str | None, method: str, options: Mapping[str, object], names: list[str]) -> tuple[str, ...] | None:
     """Return the classes from lowest to highest, where the method was given an order of them and looked at it."""
     if space is None or not uses_space(method, options) or space in UNORDERED:
         return None
@@ -205,7 +206,7 @@ def _order(space: str | None, method: str, options: dict[str, Any], names: list[
         return None
 
 
-def _check_space(space: str | None, method: str, options: dict[str, Any]) -> str:
+def _check_space(space: str | None, method: str, options: Mapping[str, object]) -> str:
     """Refuse a method that lacks its space, and return a warning of a space that the method does not look at."""
     used = uses_space(method, options)
     if used and space is None:
@@ -213,7 +214,9 @@ def _check_space(space: str | None, method: str, options: dict[str, Any]) -> str
         raise InputError("", "--space", f"given for {method}", "nothing", remedy)
     if used or space is None:
         return ""
-    others = ", ".join(name for name in methods() if uses_space(name, {}) and name != method)
+    # those of installed packages would have to be imported for it
+    ours = [name for name in methods() if name not in PLUGINS.names()]
+    others = ", ".join(name for name in ours if uses_space(name, {}) and name != method)
     return f"labelspace: --space {space} changes nothing: {method} does not look at a label space ({others} do)."
 
 

@@ -1,6 +1,6 @@
 """Options of how a model is trained, for every command that trains one; what they may be is for ``Config`` to say."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -34,7 +34,7 @@ Augment = Annotated[
 ]
 
 
-def given(*, milestones: str | None = None, **values: Any) -> dict[str, Any]:
+def given(*, milestones: str | None = None, **values: object) -> dict[str, object]:
     """Return what was typed as fields of ``Config``; what was not is left out, so that its defaults hold.
 
     Args:
@@ -45,10 +45,10 @@ def given(*, milestones: str | None = None, **values: Any) -> dict[str, Any]:
         >>> given(milestones="40, 80", momentum=0.0, gamma=None)
         {'momentum': 0.0, 'milestones': [40, 80]}
     """
-    found = {name: value for name, value in values.items() if value is not None}
+    typed = {name: value for name, value in values.items() if value is not None}
     if milestones is None:
-        return found
+        return typed
     parts = [part.strip() for part in milestones.split(",")]
     if not all(part.isdecimal() for part in parts):
         raise InputError("", "--milestones", "epochs separated by commas, such as 40,80", repr(milestones))
-    return {**found, "milestones": [int(part) for part in parts]}
+    return {**typed, "milestones": [int(part) for part in parts]}

@@ -8,6 +8,7 @@ from labelspace.comparison.outcome import Outcome
 from labelspace.comparison.rows import Row
 from labelspace.comparison.training import Trained
 from labelspace.decisions.decision import Decision
+from labelspace.serving.card import Choice
 from labelspace.serving.take_home import take_home
 
 
@@ -31,4 +32,4 @@ def take_best_home(folder: Path, trained: Trained, seed: int, content: dict[str,
         names=run.preprocessing["names"],
         targets=outcome.targets,
     )
-    take_home(run, decision, folder / "best", content)
+    take_home(run, decision, folder / "best", Choice.of(content))

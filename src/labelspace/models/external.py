@@ -11,7 +11,7 @@ among them.
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import torch
 from torch import Tensor, nn
@@ -45,7 +45,7 @@ ENDINGS = ("_path", "_dir", "_file", "_url")
 Plain = str | int | float | bool | None
 
 
-def check_options(owner: str, options: Mapping[str, Any], known: Iterable[str]) -> None:
+def check_options(owner: str, options: Mapping[str, object], known: Iterable[str]) -> None:
     """Refuse an option that is not known, or whose value is not plain: a number, a text, or a list of them.
 
     Args:
@@ -81,7 +81,7 @@ def shapes_network(name: str) -> bool:
     return not name.startswith("_") and name not in HIDDEN and not name.endswith(ENDINGS)
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     return isinstance(value, Plain) or (isinstance(value, list | tuple) and all(_is_plain(part) for part in value))
 
 
@@ -92,7 +92,7 @@ def from_timm(
     *,
     pretrained: bool = False,
     weights: str | Path | None = None,
-    **options: Any,
+    **options: object,
 ) -> Network:
     """Return a network of timm without its classifier, and a linear head.
 
@@ -125,7 +125,7 @@ def from_torchvision(
     *,
     pretrained: bool = False,
     weights: str | Path | None = None,
-    **options: Any,
+    **options: object,
 ) -> Network:
     """Return a classification network of torchvision without its last linear layer, and a linear head of ours.
 
@@ -145,7 +145,7 @@ def from_torchvision(
     check_options(owner, options, TORCHVISION)
     if name in ("googlenet", "inception_v3"):
         # their second classifiers make the call return several outputs while training
-        options = {"aux_logits": False, **({} if pretrained else {"init_weights": True})} | options
+        options = {"aux_logits": False, **({} if pretrained else {"init_weights": True}), **options}
     body: nn.Module = models.get_model(name, weights="DEFAULT" if pretrained else None, **options)
     linear = [path for path, module in body.named_modules() if isinstance(module, nn.Linear)]
     if not linear:

@@ -3,7 +3,7 @@
 import copy
 import inspect
 from collections.abc import Callable
-from typing import Any, final
+from typing import final
 
 import torch
 from torch import Tensor, nn
@@ -68,7 +68,7 @@ class GivenNetwork(nn.Module):
         like = next(self.module.parameters(), torch.zeros(()))
         kinds = (like.dtype if like.is_floating_point() else torch.float32, torch.int64)
         problem: Exception | None = None
-        training = self.module.training
+        modes = {layer: layer.training for layer in self.module.modules()}  # a frozen layer may differ from the rest
         self.module.eval()
         for dtype in kinds:
             try:
@@ -81,14 +81,15 @@ class GivenNetwork(nn.Module):
                     raise  # tensors of its own that have content
                 problem = problem or error
             finally:
-                self.module.train(training)
+                for layer, training in modes.items():
+                    layer.training = training
         reason = (str(problem).strip() or type(problem).__name__).splitlines()[0]
         expected = f"a network for samples of shape {input_shape}"
         raise _checks.fail("train", "model", expected, f"{type(self.module).__name__}, which fails on them: {reason}")
 
 
 def from_given(
-    content: nn.Module | Factory, input_shape: tuple[int, ...], output_dim: int, **options: Any
+    content: nn.Module | Factory, input_shape: tuple[int, ...], output_dim: int, **options: object
 ) -> GivenNetwork:
     """Return a network of a module or of a factory ``(input_shape, output_dim, **options) -> module``.
 
@@ -112,17 +113,17 @@ def from_given(
     return GivenNetwork(module, input_shape, output_dim)
 
 
-def label(content: Any) -> str:
+def label(content: object) -> str:
     """Return what to call a module or factory in names of runs."""
     name = type(content).__name__ if isinstance(content, nn.Module) else _name(content)
     return "".join(letter if letter.isalnum() else "-" for letter in name).strip("-") or "network"
 
 
-def _name(content: Any) -> str:
+def _name(content: object) -> str:
     return str(getattr(content, "__name__", type(content).__name__))
 
 
-def _takes(content: Any, option: str) -> bool:
+def _takes(content: nn.Module | Factory, option: str) -> bool:
     try:
         parameters = inspect.signature(content).parameters.values()
     except (TypeError, ValueError):
@@ -136,9 +137,10 @@ def _last_linear(module: nn.Module) -> str | None:
     return names[-1] if names else None
 
 
-def _pair(result: Any) -> tuple[Tensor, Tensor | None]:
+def _pair(result: object) -> tuple[Tensor, Tensor | None]:
     if isinstance(result, tuple) and len(result) == 2:
-        return result
+        output, features = result
+        return output, features
     if isinstance(result, Tensor):
         return result, None
     got = type(result).__name__

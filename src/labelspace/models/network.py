@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any, final
+from typing import final
 
 import torch
 from safetensors import SafetensorError
@@ -41,7 +41,7 @@ class Network(nn.Module):
         self.head = nn.Linear(feature_dim, output_dim)
         self.feature_dim = feature_dim
         # what a record must hold to build the body again where its name alone does not say it
-        self.architecture: Mapping[str, Any] | None = None
+        self.architecture: Mapping[str, object] | None = None
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return the output of the head, and the features it was given."""
@@ -75,11 +75,12 @@ class Network(nn.Module):
         """
         if _global_pooling(self.body) is None:
             return False
-        training, like = self.training, self.head.weight
+        modes, like = {layer: layer.training for layer in self.modules()}, self.head.weight
         with torch.no_grad():
             sample = torch.ones(1, *input_shape, dtype=like.dtype, device=like.device)
             _, features, positions = self.eval()._with_map(sample)
-        self.train(training)
+        for layer, training in modes.items():
+            layer.training = training
         means = positions.flatten(2).mean(dim=2)
         # a body with further layers behind its pooling has features of another kind
         return means.shape == features.shape and bool((means - features).norm() <= 1e-4 * features.norm())

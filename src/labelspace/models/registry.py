@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
-from typing import Any
+from typing import TypeVar, overload
 
 from torch import nn
 
@@ -17,6 +17,7 @@ from labelspace.models.network import Network, sample_shape
 from labelspace.models.transformer import from_transformers, transformers_again
 
 Builder = Callable[..., Network | GivenNetwork]
+Made = TypeVar("Made", bound=given.Factory)
 
 PLAIN: dict[str, Builder] = {
     "linear": classic.linear,
@@ -55,7 +56,11 @@ def names() -> tuple[str, ...]:
     return (first, classic.DEFAULT, *rest, *(f"{library}:NAME" for library in LIBRARIES), *PLUGINS.names())
 
 
-def register_model(name: str, factory: Any = None) -> Any:
+@overload
+def register_model(name: str) -> Callable[[Made], Made]: ...
+@overload
+def register_model(name: str, factory: Made) -> Made: ...
+def register_model(name: str, factory: Made | None = None) -> Made | Callable[[Made], Made]:
     """Make a network of your own known by a name; used as ``register_model("mine")(factory)``, or as a decorator.
 
     Packages do without: an entry point of the group ``labelspace.models`` names the factory.
@@ -73,7 +78,7 @@ def register_model(name: str, factory: Any = None) -> Any:
         True
     """
     if factory is None:
-        return partial(register_model, name)
+        return lambda made: register_model(name, made)
     if not callable(factory) or isinstance(factory, nn.Module):
         expected = "a function (input_shape, output_dim) -> module"
         raise _checks.fail_type("register_model", "factory", expected, repr(factory))
@@ -81,7 +86,7 @@ def register_model(name: str, factory: Any = None) -> Any:
     return factory
 
 
-def model_name(model: Any) -> str:
+def model_name(model: object) -> str:
     """Return the name of a model that may be given as a module or factory; those get a name made of their content."""
     if isinstance(model, str):
         return model
@@ -91,7 +96,7 @@ def model_name(model: Any) -> str:
     return PLUGINS.give("train", model, given.label(model))
 
 
-def build(name: str, input_shape: Sequence[int], output_dim: int, **options: Any) -> Network | GivenNetwork:
+def build(name: str, input_shape: Sequence[int], output_dim: int, **options: object) -> Network | GivenNetwork:
     """Build a model by its name; its weights depend on torch's global random state only.
 
     Args:
@@ -123,8 +128,8 @@ def rebuild(
     name: str,
     input_shape: Sequence[int],
     output_dim: int,
-    architecture: Mapping[str, Any] | None = None,
-    **options: Any,
+    architecture: Mapping[str, object] | None = None,
+    **options: object,
 ) -> Network | GivenNetwork:
     """Build the model of a record, whose weights are in the record too: nothing else is read, and nothing fetched.
 
@@ -179,7 +184,7 @@ def _is_ours(name: str) -> bool:
 PLUGINS = Plugins("labelspace.models", "model", _is_ours)
 
 
-def _check_options(owner: str, builder: Builder, options: dict[str, Any]) -> None:
+def _check_options(owner: str, builder: Builder, options: Mapping[str, object]) -> None:
     parameters = inspect.signature(builder).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return

@@ -3,7 +3,8 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, final
+from types import ModuleType
+from typing import Protocol, final
 
 import torch
 from safetensors import SafetensorError
@@ -25,7 +26,7 @@ def from_transformers(
     *,
     pretrained: bool = True,
     vocabulary: int | None = None,
-    **options: Any,
+    **options: object,
 ) -> Network:
     """Return an encoder of transformers, pooled to one vector, and a linear head; nothing is ever downloaded.
 
@@ -61,8 +62,8 @@ def transformers_again(
     name: str,
     input_shape: tuple[int, ...],
     output_dim: int,
-    architecture: Mapping[str, Any] | None,
-    options: Mapping[str, Any],
+    architecture: Mapping[str, object] | None,
+    options: Mapping[str, object],
 ) -> Network:
     """Return the network of a record, with random weights; no folder is looked at.
 
@@ -84,16 +85,26 @@ def transformers_again(
     return _network(owner, _model(owner, transformers, config, None), shape, output_dim, config)
 
 
-def _transformers(owner: str) -> Any:
+class Configured(Protocol):
+    """What is asked of a configuration of transformers."""
+
+    model_type: str
+
+    def to_json_string(self, use_diff: bool) -> str:
+        """Return its values as JSON."""
+
+
+def _transformers(owner: str) -> ModuleType:
     optional(owner, "transformers.modeling_utils", "hf")  # transformers itself imports lazily: faults show here
-    return optional(owner, "transformers", "hf")
+    library: ModuleType = optional(owner, "transformers", "hf")
+    return library
 
 
 def _shape(owner: str, input_shape: tuple[int, ...]) -> tuple[int, ...]:
     return (text_shape(owner, input_shape),) if len(input_shape) == 1 else image_shape(owner, input_shape)
 
 
-def _network(owner: str, model: nn.Module, shape: tuple[int, ...], output_dim: int, config: Any) -> Network:
+def _network(owner: str, model: nn.Module, shape: tuple[int, ...], output_dim: int, config: Configured) -> Network:
     text = len(shape) == 1
     body: nn.Module = _TextBody(model) if text else _ImageBody(model)
     sample = torch.ones(1, *shape, dtype=torch.long) if text else torch.zeros(1, *shape)
@@ -103,7 +114,7 @@ def _network(owner: str, model: nn.Module, shape: tuple[int, ...], output_dim: i
     return network
 
 
-def _saved(owner: str, folder: Path) -> dict[str, Any]:
+def _saved(owner: str, folder: Path) -> dict[str, object]:
     """Return the configuration in a folder, read as data: transformers itself would look for code beside it."""
     found = next((file for file in LOADERS if (folder / file).exists()), None)
     if found is not None:
@@ -118,12 +129,12 @@ def _saved(owner: str, folder: Path) -> dict[str, Any]:
     return values
 
 
-def _named(owner: str, transformers: Any, name: str, shape: tuple[int, ...]) -> dict[str, Any]:
+def _named(owner: str, transformers: ModuleType, name: str, shape: tuple[int, ...]) -> dict[str, object]:
     if name not in transformers.CONFIG_MAPPING:
         remedy = "Models are not downloaded: save one to a folder first, and give that folder."
         expected = "the folder of a saved model, or an architecture such as 'bert', 'distilbert' or 'vit'"
         raise _checks.fail(owner, "name", expected, repr(name), remedy)
-    fitting: dict[str, Any] = {}
+    fitting: dict[str, int] = {}
     if len(shape) == 3:
         plain = transformers.AutoConfig.for_model(name)
         wanted = {"num_channels": shape[0], "image_size": shape[1]}
@@ -131,7 +142,9 @@ def _named(owner: str, transformers: Any, name: str, shape: tuple[int, ...]) -> 
     return {"model_type": name, **fitting}
 
 
-def _config(owner: str, transformers: Any, values: Mapping[str, Any], options: Mapping[str, Any]) -> Any:
+def _config(
+    owner: str, transformers: ModuleType, values: Mapping[str, object], options: Mapping[str, object]
+) -> Configured:
     """Return a configuration of transformers from plain values, of which none can name code or a place."""
     kind = values.get("model_type")
     if not isinstance(kind, str) or kind not in transformers.CONFIG_MAPPING:
@@ -145,7 +158,8 @@ def _config(owner: str, transformers: Any, values: Mapping[str, Any], options: M
     if kind.startswith("timm") or wrapped is not None:
         raise _checks.fail(owner, "name", "a network by itself", f"{kind!r} with {wrapped or 'one of timm'}")
     try:
-        return made.from_dict({**_shaping(values), **options})
+        configured: Configured = made.from_dict({**_shaping(values), **options})
+        return configured
     except Exception as error:  # each configuration checks its values in its own way
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise _checks.fail(owner, "options", f"values that {kind!r} takes", first[:200]) from error
@@ -155,15 +169,19 @@ def _is_wrapper(name: str) -> bool:
     return "backbone" in name or name == "quantization_config"
 
 
-def _shaping(values: Any) -> Any:
+def _shaping(values: Mapping[str, object]) -> dict[str, object]:
     """Return plain values without those that may name code or a place, also further in."""
-    if isinstance(values, dict):
-        kept = {name: value for name, value in values.items() if isinstance(name, str)}
-        return {name: _shaping(value) for name, value in kept.items() if shapes_network(name)}
-    return [_shaping(value) for value in values] if isinstance(values, list) else values
+    kept = {name: value for name, value in values.items() if isinstance(name, str)}
+    return {name: _shaped(value) for name, value in kept.items() if shapes_network(name)}
 
 
-def _model(owner: str, transformers: Any, config: Any, folder: Path | None) -> nn.Module:
+def _shaped(value: object) -> object:
+    if isinstance(value, dict):
+        return _shaping(value)
+    return [_shaped(part) for part in value] if isinstance(value, list) else value
+
+
+def _model(owner: str, transformers: ModuleType, config: Configured, folder: Path | None) -> nn.Module:
     """Return the encoder, without a pooling layer where it can be left out: its parameters would get no gradient."""
 
     def make(**more: bool) -> nn.Module:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -12,6 +12,7 @@ from labelspace import metrics
 from labelspace._markdown import plain
 from labelspace.criteria.registry import method_summary
 from labelspace.decisions.decision import Decision
+from labelspace.metrics.cost import Cost
 from labelspace.training.run import Run
 
 # so many classes and confusions are listed
@@ -28,13 +29,46 @@ INPUTS = {
 NEW = {"images": "PICTURES/", "table": "ROWS.csv", "text": "TEXTS.csv", "features": "ARRAYS.npz"}
 
 
-def card(run: Run, decision: Decision, comparison: Mapping[str, Any] | None = None) -> str:
+class Choice(NamedTuple):
+    """What the comparison that chose a model says of it.
+
+    Args:
+        data: the name of its data.
+        title: its question and answer in one line.
+        kind: its verdict in a word.
+        sentences: its verdict.
+        command: that makes it again; empty where it was made in Python.
+        warnings: what must be known of its numbers.
+    """
+
+    data: str = ""
+    title: str = ""
+    kind: str = ""
+    sentences: tuple[str, ...] = ()
+    command: str = ""
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> "Choice":
+        """Return it from what ``comparison.json`` holds."""
+        verdict = content.get("verdict") or {}
+        return cls(
+            data=str(content.get("data", {}).get("name") or ""),
+            title=str(content.get("title") or ""),
+            kind=str(verdict.get("kind") or ""),
+            sentences=tuple(verdict.get("sentences", ())),
+            command=str(content.get("command") or ""),
+            warnings=tuple(content.get("warnings", ())),
+        )
+
+
+def card(run: Run, decision: Decision, choice: Choice | None = None) -> str:
     """Return the model card of a run and how it decides.
 
     Args:
         run: a finished run.
         decision: temperature, prices and rule.
-        comparison: the numbers of the comparison that chose it (``comparison.json``), or None.
+        choice: what the comparison that chose it says, or None.
 
     Example:
         >>> from labelspace import train
@@ -43,32 +77,26 @@ def card(run: Run, decision: Decision, comparison: Mapping[str, Any] | None = No
         >>> text.splitlines()[0]
         '# A classifier of 10 classes: digits'
     """
-    name = plain(_data_name(run, comparison))
+    name = plain((choice and choice.data) or Path(run.config.data).name or "data")
     sections = [
-        [f"# A classifier of {len(decision.names)} classes: {name}", "", *_summary(run, comparison)],
+        [f"# A classifier of {len(decision.names)} classes: {name}", "", *_summary(run, choice)],
         ["## What it is", "", *_table(("", ""), _facts(run, decision))],
         ["## Measured on the test part", "", *_measured(run, decision)],
         ["## Classes", "", *_classes(run, decision)],
-        [] if comparison is None else ["## How it was chosen", "", *_chosen(comparison)],
-        ["## Caveats", "", *(f"- {sentence}" for sentence in _caveats(run, decision, comparison))],
+        [] if choice is None else ["## How it was chosen", "", *_chosen(choice)],
+        ["## Caveats", "", *(f"- {sentence}" for sentence in _caveats(run, decision, choice))],
         ["## How to use it", "", *_use(run)],
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
-def _data_name(run: Run, comparison: Mapping[str, Any] | None) -> str:
-    if comparison is not None and comparison.get("data", {}).get("name"):
-        return str(comparison["data"]["name"])
-    return Path(run.config.data).name or "data"
-
-
-def _summary(run: Run, comparison: Mapping[str, Any] | None) -> list[str]:
+def _summary(run: Run, choice: Choice | None) -> list[str]:
     counts = {"train": run.result["train_samples"]}
     counts |= {part: len(run.scores[f"{part}_y"]) for part in ("validation", "test")}
     listed = ", ".join(f"{count:,} {part}" for part, count in counts.items() if count)
     lines = [f"Trained with labelspace {version('labelspace')} on {listed} samples, seed {run.config.seed}."]
-    if comparison is not None and comparison.get("title"):
-        lines += ["", plain(comparison["title"])]
+    if choice is not None and choice.title:
+        lines += ["", plain(choice.title)]
     return lines
 
 
@@ -129,7 +157,7 @@ def _measured(run: Run, decision: Decision) -> list[str]:
     return lines
 
 
-def _paid(found: torch.Tensor, y: torch.Tensor, cost: Any) -> tuple[str, ...]:
+def _paid(found: torch.Tensor, y: torch.Tensor, cost: Cost | None) -> tuple[str, ...]:
     """Return the cost per sample, where there are prices."""
     return () if cost is None else (f"{metrics.expected_cost(found, y, cost):.4g}",)
 
@@ -159,17 +187,16 @@ def _classes(run: Run, decision: Decision) -> list[str]:
     )
 
 
-def _chosen(comparison: Mapping[str, Any]) -> list[str]:
-    verdict = comparison.get("verdict") or {}
-    kind = [f"**{plain(verdict['kind']).capitalize()}.**"] if verdict.get("kind") else []
-    lines = [" ".join([*kind, *(plain(sentence) for sentence in verdict.get("sentences", []))])]
-    if comparison.get("command"):
-        lines += ["", *_code([str(comparison["command"])])]
+def _chosen(choice: Choice) -> list[str]:
+    kind = [f"**{plain(choice.kind).capitalize()}.**"] if choice.kind else []
+    lines = [" ".join([*kind, *(plain(sentence) for sentence in choice.sentences)])]
+    if choice.command:
+        lines += ["", *_code([choice.command])]
     return ["On validation data, among the methods of a comparison.", "", *lines]
 
 
-def _caveats(run: Run, decision: Decision, comparison: Mapping[str, Any] | None) -> Iterable[str]:
-    own = "" if comparison is None else ", those of the comparison are means over seeds"
+def _caveats(run: Run, decision: Decision, choice: Choice | None) -> Iterable[str]:
+    own = "" if choice is None else ", those of the comparison are means over seeds"
     yield f"The numbers above are of this one run{own}; they hold for samples like those of the test part."
     counts = torch.bincount(run.scores["test_y"], minlength=len(decision.names)).tolist()
     few = [name for name, count in zip(decision.names, counts, strict=True) if count < FEW]
@@ -185,8 +212,7 @@ def _caveats(run: Run, decision: Decision, comparison: Mapping[str, Any] | None)
         yield "The temperature was fitted on validation data; with another mix of classes, fit it again."
     if run.config.label_noise is not None:
         yield f"Training labels were made noisy on purpose ({plain(run.config.label_noise)})."
-    for warning in (comparison or {}).get("warnings", []):
-        yield plain(warning)
+    yield from map(plain, () if choice is None else choice.warnings)
 
 
 def _use(run: Run) -> list[str]:

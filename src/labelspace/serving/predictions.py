@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -84,7 +84,7 @@ def check_names(decision: Decision, run: Run) -> None:
 
 
 def predictions(
-    prepared: Ready, x: Any, tally: Tally, keep: Sequence[str] = (), device: str = "cpu"
+    prepared: Ready, x: object, tally: Tally, keep: Sequence[str] = (), device: str = "cpu"
 ) -> Iterator[Columns]:
     """Yield columns: the file or row, what is kept, ``class``, ``probability``, ``decision`` and ``abstained``.
 
@@ -122,7 +122,7 @@ def _scored(piece: Piece, score: Scorer) -> tuple[Piece, Tensor | None]:
     return piece._replace(problems=piece.problems | spoilt), scores[finite] if bool(finite.any()) else None
 
 
-def by_file(inputs: Inputs, x: Any) -> bool:
+def by_file(inputs: Inputs, x: object) -> bool:
     """Return whether samples are named by their files, not by the number of their rows."""
     return inputs.kind == "images" and not (isinstance(x, str | Path) and Path(x).suffix.lower() == ".npz")
 

@@ -3,15 +3,13 @@
 import os
 import re
 import shutil
-from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
 from labelspace import _checks, _files
 from labelspace.decisions.decision import Decision
 from labelspace.records import CONFIG, ENVIRONMENT, FILES, RESULT, TIMES, RunFolder, option_file
-from labelspace.serving.card import card
+from labelspace.serving.card import Choice, card
 from labelspace.serving.predictions import FILE, check_names
 from labelspace.training.run import Run, keep
 
@@ -21,7 +19,7 @@ WRITTEN = (RESULT, CONFIG, ENVIRONMENT, *FILES, TIMES, FILE, CARD)
 HALF = re.compile(r"\.(.+)\.[0-9a-f]{32}\.part")  # as ``_files.beside`` names them
 
 
-def take_home(run: Run, decision: Decision, folder: str | Path, comparison: Mapping[str, Any] | None = None) -> Path:
+def take_home(run: Run, decision: Decision, folder: str | Path, choice: Choice | None = None) -> Path:
     """Write a folder that ``Run.load``, ``labelspace predict`` and ``labelspace export`` take, and return its path.
 
     It holds all files of the run, ``decision.json`` and ``README.md``, the model card. It is made beside its place and
@@ -32,11 +30,11 @@ def take_home(run: Run, decision: Decision, folder: str | Path, comparison: Mapp
         run: a finished run.
         decision: temperature, prices and rule; about the classes of the run.
         folder: where it goes, for example ``best`` in a comparison's folder.
-        comparison: the numbers of the comparison that chose it, for the card.
+        choice: what the comparison that chose it says, for the card.
     """
     check_names(decision, run)
     place = Path(os.path.realpath(folder))
-    text = card(run, decision, comparison)
+    text = card(run, decision, choice)
     building = _files.beside(place)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -12,12 +12,13 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, NamedTuple, Protocol, final
+from typing import Any, NamedTuple, Protocol, TypeVar, final
 
 from labelspace import _checks
 
-Task = Any
-Work = Callable[[Task], Any]
+Task = TypeVar("Task")
+Done = TypeVar("Done")  # what comes of a task
+Work = Callable[[Task], Done]
 
 
 class WorkerDied(NamedTuple):
@@ -26,10 +27,13 @@ class WorkerDied(NamedTuple):
     reason: str
 
 
+Outcome = tuple[int, Done | WorkerDied]
+
+
 class Executor(Protocol):
     """Anything that can run tasks."""
 
-    def run(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
+    def run(self, work: Work[Task, Done], tasks: Sequence[Task]) -> Iterator[Outcome[Done]]:
         """Yield the number and the result of each task as it finishes."""
 
 
@@ -37,7 +41,7 @@ class Executor(Protocol):
 class InProcess:
     """One after the other, in this process."""
 
-    def run(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
+    def run(self, work: Work[Task, Done], tasks: Sequence[Task]) -> Iterator[Outcome[Done]]:
         """Yield results in order."""
         for number, task in enumerate(tasks):
             yield number, work(task)
@@ -57,9 +61,9 @@ class Processes:
         self.workers = _cores() if workers is None else _checks.whole("Processes", "workers", workers, low=1)
         self.retries = _checks.whole("Processes", "retries", retries)
 
-    def run(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
+    def run(self, work: Work[Task, Done], tasks: Sequence[Task]) -> Iterator[Outcome[Done]]:
         """Yield results as they come; a task that kills every worker it meets yields a ``WorkerDied``."""
-        waiting, suspects = dict(enumerate(tasks)), {}
+        waiting, suspects = dict(enumerate(tasks)), dict[int, Task]()
         while waiting:
             lost: list[int] = []
             for number, result in self._pool(work, waiting, self.workers, lost):
@@ -70,14 +74,16 @@ class Processes:
         for number, task in suspects.items():
             yield number, self._alone(work, number, task)
 
-    def _alone(self, work: Work, number: int, task: Task) -> Any:
+    def _alone(self, work: Work[Task, Done], number: int, task: Task) -> Done | WorkerDied:
         for _ in range(self.retries):
             lost: list[int] = []
             for _, result in self._pool(work, {number: task}, 1, lost):
                 return result
         return WorkerDied(f"its worker died {self.retries + 1} times; it may be out of memory (use fewer workers)")
 
-    def _pool(self, work: Work, waiting: dict[int, Task], workers: int, lost: list[int]) -> Iterator[tuple[int, Any]]:
+    def _pool(
+        self, work: Work[Task, Done], waiting: dict[int, Task], workers: int, lost: list[int]
+    ) -> Iterator[tuple[int, Done]]:
         """Yield results until all are done or a worker dies; ``lost`` is then what was under way."""
         # joblib's own process pool, without Parallel: that runs tasks of a single worker in this very process
         from joblib.externals.loky import FIRST_COMPLETED, ProcessPoolExecutor, wait
@@ -120,7 +126,7 @@ class RayTasks:
         """Keep the address."""
         self.address, self.retries = address, retries
 
-    def run(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
+    def run(self, work: Work[Task, Done], tasks: Sequence[Task]) -> Iterator[Outcome[Done]]:
         """Yield results as they come."""
         try:
             import ray
@@ -152,7 +158,7 @@ class Slurm:
     def __init__(
         self,
         folder: str,
-        parameters: dict[str, Any] | None = None,
+        parameters: dict[str, object] | None = None,
         cluster: str | None = None,
         retries: int = 3,
     ) -> None:
@@ -160,7 +166,7 @@ class Slurm:
         self.folder, self.parameters, self.cluster = folder, parameters or {}, cluster
         self.retries = _checks.whole("Slurm", "retries", retries)
 
-    def run(self, work: Work, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
+    def run(self, work: Work[Task, Done], tasks: Sequence[Task]) -> Iterator[Outcome[Done]]:
         """Yield results as jobs finish."""
         try:
             import submitit
@@ -218,7 +224,7 @@ def _die_with(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _numbered(work: Work, number: int, task: Task) -> tuple[int, Any]:
+def _numbered(work: Work[Task, Done], number: int, task: Task) -> tuple[int, Done]:
     return number, work(task)
 
 

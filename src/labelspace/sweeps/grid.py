@@ -2,7 +2,8 @@
 
 import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -10,22 +11,28 @@ from typing import Any, NamedTuple
 
 from labelspace import _plugins
 from labelspace._checks import WorkError
-from labelspace._devices import resolved
 from labelspace._plugins import Plugin
 from labelspace.data import handed
 from labelspace.data.dataset import Dataset
 from labelspace.data.given import as_dataset
 from labelspace.records import RunFolder
 from labelspace.space import LabelSpace
-from labelspace.sweeps.executors import Executor, InProcess, Processes, WorkerDied
+from labelspace.sweeps.executors import Executor, InProcess, Outcome, Processes, WorkerDied
 from labelspace.sweeps.members import partition, train_together
-from labelspace.sweeps.present import Present, alike, named_dataset
-from labelspace.training.build import Job, automatic_model, prepare
+from labelspace.sweeps.present import Present, alike, known_device, known_model, named_dataset
+from labelspace.training.build import Job, prepare
 from labelspace.training.config import Config, make_config
+from labelspace.training.loop import Report
 from labelspace.training.run import Run, named_parts, own_threads_and_draws, train_job
 
 PROGRESS = ".progress.part"  # the ending that finishing a run sweeps away
-Report = Callable[[str, dict[str, Any]], None]
+
+
+class Done(NamedTuple):
+    """What a task leaves: of each run its folder's name and, if it failed, why; and what was warned of on the way."""
+
+    runs: list[tuple[str, str | None]]
+    warnings: list[str]
 
 
 class Failure(NamedTuple):
@@ -54,7 +61,7 @@ class Task(NamedTuple):
     plugins: tuple[Plugin, ...] = ()  # methods and models that were registered in the parent alone
 
 
-def grid(base: Mapping[str, Any], **axes: Iterable[Any]) -> list[Config]:
+def grid(base: Mapping[str, object], **axes: Iterable[object]) -> list[Config]:
     """Return the configurations of a grid: every combination of the axes, each once.
 
     Example:
@@ -76,18 +83,18 @@ def sweep(configs: Sequence[Config], out: str | Path, **options: Any) -> list[Ru
         out: the folder of the runs.
         options: those of ``outcomes``.
     """
-    found = outcomes(configs, out, **options)
-    failures = [each for each in found if isinstance(each, Failure)]
+    done = outcomes(configs, out, **options)
+    failures = [each for each in done if isinstance(each, Failure)]
     if failures:
         raise SweepError(failures)
-    return [each for each in found if isinstance(each, Run)]
+    return [each for each in done if isinstance(each, Run)]
 
 
 def outcomes(
     configs: Sequence[Config],
     out: str | Path,
     *,
-    dataset: Any = None,
+    dataset: object = None,
     space: LabelSpace | None = None,
     executor: Executor | None = None,
     checkpoint_seconds: float = 30.0,
@@ -116,16 +123,16 @@ def outcomes(
     folder.mkdir(parents=True, exist_ok=True)
     if dataset is not None and not isinstance(dataset, Dataset):
         dataset = as_dataset(dataset, configs[0].data_options if configs else None)
-    configs = [_known_device(config) for config in configs]
+    configs = [known_device(config) for config in configs]
     parts = [[number] for number in range(len(configs))]
     if vectorise:
-        parts = partition([_known_model(config, dataset) for config in configs], getattr(executor, "workers", 1))
+        parts = partition([known_model(config, dataset) for config in configs], getattr(executor, "workers", 1))
     runs = _present(parts, configs, Present(folder, dataset, space, job), report)
     left = [part for part in parts if part[0] not in runs]
     failures: dict[int, Failure] = {}
     found: dict[int, str] = {}
     with _tasks(left, configs, dataset, space, folder, executor) as tasks:
-        work = partial(_do, str(folder), checkpoint_seconds)
+        work = partial(_do, str(folder.resolve()), checkpoint_seconds)  # workers may be elsewhere
         with _closed(executor.run(work, tasks) if tasks else iter(())) as done:
             for number, (name, reason) in _each(done, left):
                 if reason is not None:
@@ -170,7 +177,7 @@ def _tasks(
 
 
 @contextmanager
-def _closed(done: Iterator[tuple[int, Any]]) -> Iterator[Iterator[tuple[int, Any]]]:
+def _closed(done: Iterator[Outcome[Done]]) -> Iterator[Iterator[Outcome[Done]]]:
     """End the work at once where its results are no longer wanted, not when somebody lets go of the exception."""
     try:
         yield done
@@ -179,34 +186,30 @@ def _closed(done: Iterator[tuple[int, Any]]) -> Iterator[Iterator[tuple[int, Any
             done.close()
 
 
-def _each(done: Iterable[tuple[int, Any]], parts: list[list[int]]) -> Iterator[tuple[int, tuple[str, str | None]]]:
-    """Yield the number and the outcome of every run of every task."""
-    for task, outcomes in done:
-        if isinstance(outcomes, WorkerDied):
-            outcomes = [("", outcomes.reason)] * len(parts[task])
-        yield from zip(parts[task], outcomes, strict=True)
+def _each(done: Iterable[Outcome[Done]], parts: list[list[int]]) -> Iterator[tuple[int, tuple[str, str | None]]]:
+    """Yield the number and the outcome of every run of every task; what workers were warned of is said once here."""
+    said: set[str] = set()
+    for task, left in done:
+        if isinstance(left, WorkerDied):
+            left = Done([("", left.reason)] * len(parts[task]), [])
+        for text in dict.fromkeys(left.warnings):
+            if text not in said:
+                warnings.warn(text, stacklevel=4)
+        said.update(left.warnings)
+        yield from zip(parts[task], left.runs, strict=True)
 
 
-def _known_device(config: Config) -> Config:
-    """Return a configuration whose device is no longer "auto"; a worker says whether it is there."""
-    return config if config.device != "auto" else config.model_copy(update={"device": resolved("train", "auto")})
-
-
-def _known_model(config: Config, dataset: Dataset | None) -> Config:
-    """Return a configuration whose model is no longer "auto"; nothing else is filled in."""
-    if config.model != "auto" or config.backbone is not None:
-        return config
-    return config.model_copy(update={"model": automatic_model(dataset or named_dataset(config))})
-
-
-def _do(folder: str, checkpoint_seconds: float, task: Task) -> list[tuple[str, str | None]]:
-    """Do a task in a worker; return for each of its runs the folder's name, and why it failed if it did."""
-    try:
-        _plugins.install(task.plugins)
-        with own_threads_and_draws(task.configs[0]):
-            return _done(folder, checkpoint_seconds, task)
-    except Exception as error:  # one failed run must not end the others; the parent reports it
-        return [(config.run_name(), _reason(error)) for config in task.configs]
+def _do(folder: str, checkpoint_seconds: float, task: Task) -> Done:
+    """Do a task in a worker."""
+    # kept for the parent: a worker has no screen, and would say them in the form of Python
+    with warnings.catch_warnings(record=True) as caught:
+        try:
+            _plugins.install(task.plugins)
+            with own_threads_and_draws(task.configs[0]):
+                runs = _done(folder, checkpoint_seconds, task)
+        except Exception as error:  # one failed run must not end the others; the parent reports it
+            runs = [(config.run_name(), _reason(error)) for config in task.configs]
+    return Done(runs, [str(each.message) for each in caught if issubclass(each.category, UserWarning)])
 
 
 def _done(folder: str, checkpoint_seconds: float, task: Task) -> list[tuple[str, str | None]]:
@@ -233,12 +236,12 @@ def _progress(folder: Path) -> Report:
     """Return a report that leaves a note in the run's folder about once a second, for whoever watches from outside."""
     last = [time.monotonic()]
 
-    def report(event: str, numbers: dict[str, Any]) -> None:
+    def report(event: str, numbers: dict[str, float | str]) -> None:
         if event != "epoch" or time.monotonic() - last[0] < 1:
             return
         last[0] = time.monotonic()
         with suppress(OSError):  # a note that cannot be written is no reason to stop
-            (folder / PROGRESS).write_text(f"{numbers['epoch'] + 1} {numbers['epochs']}")
+            (folder / PROGRESS).write_text(f"{int(numbers['epoch']) + 1} {numbers['epochs']}")
 
     return report
 

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import final
 
 from labelspace import data
+from labelspace._devices import resolved
 from labelspace.data.dataset import Dataset
 from labelspace.records import RunFolder
 from labelspace.space import LabelSpace
-from labelspace.training.build import Job, completed, placed, trained_on
+from labelspace.training.build import Job, automatic_model, completed, placed, trained_on
 from labelspace.training.config import Config
 from labelspace.training.run import Run, finished_run, own_threads_and_draws
 
@@ -60,9 +61,8 @@ class Present:
         names = [job.config.model_copy(update=path).run_name() for job in jobs]
         if not self.names.issuperset(names):
             return []
-        found = [finished_run(RunFolder(self.folder / name)) for name in names]
-        sound = [run for run in found if run is not None]
-        return sound if len(sound) == len(found) else []
+        sound = [run for name in names if (run := finished_run(RunFolder(self.folder / name))) is not None]
+        return sound if len(sound) == len(names) else []
 
     def _first(self, config: Config) -> Job:
         """Return the first job of a task; data that several tasks share are prepared once."""
@@ -90,6 +90,18 @@ def named_dataset(config: Config) -> Dataset:
     # a file that has changed since is read again
     changed = place.stat().st_mtime_ns if place.is_file() else 0
     return _loaded(config.data, json.dumps(config.data_options, sort_keys=True), changed)
+
+
+def known_device(config: Config) -> Config:
+    """Return a configuration whose device is no longer "auto"; a worker says whether it is there."""
+    return config if config.device != "auto" else config.model_copy(update={"device": resolved("train", "auto")})
+
+
+def known_model(config: Config, dataset: Dataset | None) -> Config:
+    """Return a configuration whose model is no longer "auto"; nothing else is filled in."""
+    if config.model != "auto" or config.backbone is not None:
+        return config
+    return config.model_copy(update={"model": automatic_model(dataset or named_dataset(config))})
 
 
 @lru_cache(maxsize=2)

@@ -1,4 +1,4 @@
-"""The training loop for many members in step: what ``engine.loop`` does for one, line by line."""
+"""The training loop for many members in step: what ``training.loop`` does for one, line by line."""
 
 import math
 from collections.abc import Iterator, Sequence

@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, cast
 
 import torch
 from torch import Tensor
@@ -27,7 +27,16 @@ class CheckpointError(OSError):
     """A checkpoint that could not be written; the one before it is still there."""
 
 
-def save(folder: Path, state: dict[str, Any]) -> None:
+class State(TypedDict):
+    """What a checkpoint holds, by the names in the file."""
+
+    learner: dict[str, Tensor]
+    optimizer: dict[str, Any]
+    scaler: dict[str, Any]
+    progress: dict[str, Any]
+
+
+def save(folder: Path, state: State) -> None:
     """Write the state; what was the current checkpoint becomes the previous one."""
     buffer = io.BytesIO()
     torch.save(state, buffer)
@@ -44,7 +53,7 @@ def save(folder: Path, state: dict[str, Any]) -> None:
         raise CheckpointError(error.errno, f"{what} at {folder}. Nothing is lost. {remedy}") from error
 
 
-def load(folder: Path, check: Callable[[Any], None] = lambda state: None) -> dict[str, Any] | None:
+def load(folder: Path, check: Callable[[object], None] = lambda state: None) -> State | None:
     """Return the newest sound state, or None; what cannot be used is passed over, with a warning that says so.
 
     Args:
@@ -62,11 +71,11 @@ def load(folder: Path, check: Callable[[Any], None] = lambda state: None) -> dic
         except (OSError, ValueError) as error:
             warnings.warn(f"{path} is damaged; going on from the one before it ({error}).", stacklevel=2)
             continue
-        return state
+        return cast(State, state)
     return None
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> dict[str, object]:
     content = _files.read_bytes(path)
     digest, payload = content[:DIGEST], content[DIGEST:]
     if hashlib.blake2b(payload, digest_size=DIGEST).digest() != digest:
@@ -88,6 +97,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 PARTS = {"learner", "optimizer", "scaler", "progress"}
 NUMBERS = {"epoch": int, "step": int, "loss_sum": float, "best_value": float, "best_epoch": int, "seconds": float}
+PLACE = {"epoch": 0, "step": 0, "best_epoch": -1}
 LISTS = ("history", "times")
 
 
@@ -96,7 +106,7 @@ class Unfit(ValueError):
 
 
 def check_state(
-    state: Any, weights: Mapping[str, Tensor], optimizer: torch.optim.Optimizer, epochs: int, steps: int
+    state: object, weights: Mapping[str, Tensor], optimizer: torch.optim.Optimizer, epochs: int, steps: int
 ) -> None:
     """Refuse a state that cannot be that of this run.
 
@@ -107,53 +117,55 @@ def check_state(
         epochs: of the run.
         steps: of an epoch.
     """
-    _expect(isinstance(state, dict) and set(state) == PARTS, "it does not hold what a checkpoint does")
-    scaler = state["scaler"]
-    _expect(isinstance(scaler, dict) and all(isinstance(v, Real) for v in scaler.values()), "its scaler is another")
-    _check_weights(state["learner"], weights)
-    _check_optimizer(state["optimizer"], optimizer)
-    _check_progress(state["progress"], weights, epochs, steps)
+    parts = _dict(state, "it does not hold what a checkpoint does")
+    _expect(set(parts) == PARTS, "it does not hold what a checkpoint does")
+    scaler = _dict(parts["scaler"], "its scaler is another")
+    _expect(all(isinstance(value, Real) for value in scaler.values()), "its scaler is another")
+    _check_weights(parts["learner"], weights)
+    _check_optimizer(parts["optimizer"], optimizer)
+    _check_progress(_dict(parts["progress"], "its progress has other facts"), weights, epochs, steps)
 
 
-def _check_weights(found: Any, weights: Mapping[str, Tensor]) -> None:
-    _expect(isinstance(found, dict) and set(found) == set(weights), "its weights have other names")
+def _check_weights(state: object, weights: Mapping[str, Tensor]) -> None:
+    tensors = _dict(state, "its weights have other names")
+    _expect(set(tensors) == set(weights), "its weights have other names")
     for name, mine in weights.items():
-        _expect(_is_alike(found[name], mine), f"{name!r} in it is not like that of this run")
+        _expect(_is_alike(tensors[name], mine), f"{name!r} in it is not like that of this run")
 
 
-def _is_alike(found: Any, mine: Tensor) -> bool:
-    if not isinstance(found, Tensor) or found.layout != torch.strided or found.is_meta:
+def _is_alike(tensor: object, mine: Tensor) -> bool:
+    if not isinstance(tensor, Tensor) or tensor.layout != torch.strided or tensor.is_meta:
         return False
-    return found.shape == mine.shape and found.is_floating_point() == mine.is_floating_point()
+    return tensor.shape == mine.shape and tensor.is_floating_point() == mine.is_floating_point()
 
 
-def _check_optimizer(found: Any, optimizer: torch.optim.Optimizer) -> None:
-    mine = optimizer.state_dict()
-    _expect(isinstance(found, dict) and set(found) == set(mine), "its optimizer is another")
-    _expect(_options(found["param_groups"]) == _options(mine["param_groups"]), "its optimizer has other options")
+def _check_optimizer(state: object, optimizer: torch.optim.Optimizer) -> None:
+    mine, parts = optimizer.state_dict(), _dict(state, "its optimizer is another")
+    _expect(set(parts) == set(mine), "its optimizer is another")
+    _expect(_options(parts["param_groups"]) == _options(mine["param_groups"]), "its optimizer has other options")
     # torch numbers parameters in the order of their groups
     parameters = dict(enumerate(parameter for group in optimizer.param_groups for parameter in group["params"]))
-    memories = found["state"]
-    _expect(isinstance(memories, dict) and set(memories) <= set(parameters), "its optimizer has other parameters")
-    for number, memory in memories.items():
-        fits = isinstance(memory, dict) and _is_memory(
-            memory, parameters[number], isinstance(optimizer, torch.optim.SGD)
-        )
-        _expect(fits, "what its optimizer remembers does not fit")
+    memories = _dict(parts["state"], "its optimizer has other parameters")
+    _expect(set(memories) <= set(parameters), "its optimizer has other parameters")
+    for number, parameter in parameters.items():
+        if number in memories:
+            memory = _dict(memories[number], "what its optimizer remembers does not fit")
+            fits = _is_memory(memory, parameter, isinstance(optimizer, torch.optim.SGD))
+            _expect(fits, "what its optimizer remembers does not fit")
 
 
-def _is_memory(memory: dict[Any, Any], parameter: Tensor, plain: bool) -> bool:
+def _is_memory(memory: dict[object, object], parameter: Tensor, plain: bool) -> bool:
     """Return whether SGD (plain) or Adam can go on with what they remember of a parameter."""
     if plain:
         return set(memory) <= {"momentum_buffer"} and all(v is None or _is_alike(v, parameter) for v in memory.values())
     if set(memory) != {"step", "exp_avg", "exp_avg_sq"}:
         return False
     step = memory["step"]
-    counted = _is_alike(step, torch.zeros(())) and bool(step >= 1)
+    counted = isinstance(step, Tensor) and _is_alike(step, torch.zeros(())) and bool(step >= 1)
     return counted and all(_is_alike(memory[name], parameter) for name in ("exp_avg", "exp_avg_sq"))
 
 
-def _options(groups: Any) -> Any:
+def _options(groups: object) -> list[list[tuple[str, str]]] | None:
     """Return what must be the same in both; rates follow from the epoch."""
     if not isinstance(groups, list) or not all(isinstance(group, dict) for group in groups):
         return None
@@ -161,28 +173,35 @@ def _options(groups: Any) -> Any:
     return [sorted((str(name), repr(value)) for name, value in group.items() if name != "lr") for group in groups]
 
 
-def _check_progress(found: Any, weights: Mapping[str, Tensor], epochs: int, steps: int) -> None:
-    known = {*NUMBERS, *LISTS, "best"}
-    _expect(isinstance(found, dict) and set(found) <= known, "its progress has other facts")
+def _check_progress(facts: dict[object, object], weights: Mapping[str, Tensor], epochs: int, steps: int) -> None:
+    _expect(set(facts) <= {*NUMBERS, *LISTS, "best"}, "its progress has other facts")
     for name, kind in NUMBERS.items():
-        value = found.get(name, kind())
+        value = facts.get(name, kind())
         fits = type(value) is int if kind is int else isinstance(value, Real) and not isinstance(value, bool)
         _expect(fits, f"its {name} is {value!r:.60}")
-    epoch, step, best = found.get("epoch", 0), found.get("step", 0), found.get("best_epoch", -1)
+    epoch, step, best = (cast(int, facts.get(name, usual)) for name, usual in PLACE.items())
     _expect(0 <= epoch <= epochs and 0 <= step <= steps and -1 <= best < max(epoch, 1), "its place is not in this run")
-    for name in LISTS:
-        lines = found.get(name, [])
-        _expect(isinstance(lines, list) and all(_is_line(line) for line in lines), f"its {name} is no list of numbers")
-    _expect([line.get("epoch") for line in found.get("history", [])] == list(range(epoch)), "its history has gaps")
-    if found.get("best") is not None:
-        _check_weights(found["best"], weights)
+    lines = {name: facts.get(name, []) for name in LISTS}
+    for name, given in lines.items():
+        sound = isinstance(given, list) and all(_is_line(line) for line in given)
+        _expect(sound, f"its {name} is no list of numbers")
+    history = cast(list[dict[str, float]], lines["history"])
+    _expect([line.get("epoch") for line in history] == list(range(epoch)), "its history has gaps")
+    if facts.get("best") is not None:
+        _check_weights(facts["best"], weights)
 
 
-def _is_line(line: Any) -> bool:
+def _is_line(line: object) -> bool:
     return isinstance(line, dict) and all(
         isinstance(name, str) and isinstance(value, Real) and not isinstance(value, bool)
         for name, value in line.items()
     )
+
+
+def _dict(value: object, otherwise: str) -> dict[object, object]:
+    if not isinstance(value, dict):
+        raise Unfit(otherwise)
+    return value
 
 
 def _expect(truth: bool, otherwise: str) -> None:

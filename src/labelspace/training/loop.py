@@ -244,7 +244,7 @@ class Loop:
         self.learner.criterion.gather()
         if _distributed.rank() != 0:
             return
-        state = {
+        state: checkpoint.State = {
             "learner": self.learner.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "scaler": self.scaler.state_dict(),

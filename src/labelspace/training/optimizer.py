@@ -10,7 +10,7 @@ from labelspace.training.config import Config
 HEAD = "head.weight"  # of every network: the weights of its last linear layer
 
 
-def make_optimizer(config: Config, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
+def make_optimizer(config: Config, groups: list[dict[str, object]]) -> torch.optim.Optimizer:
     """Return the optimizer over parameter groups that carry their own weight decay."""
     # a fused one looks on the device itself whether scaled gradients overflowed: the others would wait for the answer
     form: dict[str, Any] = {"fused" if config.precision == "float16" else "foreach": True}

@@ -331,7 +331,8 @@ def _resumed(
     if first:
         keep(run, folder)
     _distributed.wait()
-    return replace(run, read_weights=RunFolder(folder.path).weights)
+    # other ranks may be on machines that do not see the folder
+    return replace(run, read_weights=RunFolder(folder.path).weights) if first else run
 
 
 def keep(run: Run, folder: RunFolder) -> None:

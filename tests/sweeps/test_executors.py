@@ -1,0 +1,34 @@
+"""Where tasks are done: every one once, and interrupts wait for what must not be left half done."""
+
+import signal
+
+import pytest
+
+from labelspace import InputError
+from labelspace.sweeps.executors import InProcess, Processes, RayTasks, Slurm, WorkerDied, undisturbed
+
+
+def test_tasks_in_this_process_come_in_order() -> None:
+    assert list(InProcess().run(lambda task: task * task, [3, 1, 2])) == [(0, 9), (1, 1), (2, 4)]
+
+
+def test_numbers_are_checked() -> None:
+    with pytest.raises(InputError, match="`workers` of Processes must be a whole number of at least 1. Got 0"):
+        Processes(workers=0)
+    with pytest.raises(InputError, match="`retries` of Slurm"):
+        Slurm("logs", retries=-1)
+    assert RayTasks().retries == 3
+    assert WorkerDied("why").reason == "why"
+
+
+def test_an_interrupt_waits_for_the_end_of_the_block() -> None:
+    done: list[str] = []
+
+    def interrupted() -> None:
+        with undisturbed():
+            signal.raise_signal(signal.SIGINT)
+            done.append("all of it")
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert done == ["all of it"]
