@@ -187,11 +187,11 @@ def test_cells_for_spreadsheets(tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (["{run}", "nowhere"], "'nowhere', which is not there"),
-        (["nowhere", "{new}"], "`folder` of Run.load must be a run with config.json"),
+        (["nowhere", "{new}"], "`RUN` must be a run with config.json"),
         (["{run}", "{new}", "-o", "out.txt"], "a file that ends in .csv or .parquet"),
         (["{run}", "{new}", "-o", "no/where/out.csv"], "a folder that can be written to"),
-        (["{run}", "{new}", "--keep", "whoo"], "`keep` of predict must be columns of new.npz. Got 'whoo'"),
-        (["{run}", "{new}", "--abstain-cost", "-1"], "`abstain_cost`"),
+        (["{run}", "{new}", "--keep", "whoo"], "`--keep` must be columns of new.npz. Got 'whoo'"),
+        (["{run}", "{new}", "--abstain-cost", "-1"], "`--abstain-cost`"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(
