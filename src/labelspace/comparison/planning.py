@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from labelspace import _checks, _devices
 from labelspace.comparison import budget as budgets
 from labelspace.comparison import folder as folders
-from labelspace.comparison.buildable import buildable
-from labelspace.comparison.entries import Entry, Named, check_methods, fewer, make_entries, to_tune
+from labelspace.comparison.entries import Entry, Named, buildable, check_methods, fewer, make_entries, to_tune
 from labelspace.comparison.knowledge import Knowledge, discriminants, gather
 from labelspace.comparison.outcome import Judge
 from labelspace.comparison.plan import TRIALS, Plan, make_plan

@@ -10,15 +10,15 @@ from threadpoolctl import threadpool_limits
 
 from labelspace import _checks, _files, results
 from labelspace.comparison import folder as folders
-from labelspace.comparison.caveats import caveats
 from labelspace.comparison.entries import DEFAULT, Named, check_methods, count_runs
-from labelspace.comparison.geometry import write_geometry
+from labelspace.comparison.folder import choose, take_best_home, write_geometry
 from labelspace.comparison.plan import Plan
 from labelspace.comparison.planning import IN_MEMORY, Question, Setting, set_up, write_plan
 from labelspace.comparison.result import Comparison
 from labelspace.comparison.rows import Judged, against_reference, make_row
 from labelspace.comparison.summary import (
     VERSIONS,
+    caveats,
     costliest,
     data_facts,
     extra_columns,
@@ -29,7 +29,6 @@ from labelspace.comparison.summary import (
 )
 from labelspace.comparison.training import Report, Trained, Trainer
 from labelspace.comparison.verdict import judge_rows
-from labelspace.comparison.winner import choose, take_best_home
 from labelspace.criteria.registry import method_name
 from labelspace.data.given import OF_DATA, as_dataset, data_options
 from labelspace.models.registry import model_name

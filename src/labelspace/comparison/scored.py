@@ -9,13 +9,12 @@ import torch
 from torch import Tensor
 
 from labelspace import _checks, _inputs
-from labelspace.comparison.caveats import caveats
 from labelspace.comparison.knowledge import known
 from labelspace.comparison.outcome import Outcome, Scores
 from labelspace.comparison.result import Comparison
 from labelspace.comparison.rows import Judged, against_reference, make_row
 from labelspace.comparison.score_kind import Kind, Table, as_logits
-from labelspace.comparison.summary import VERSIONS, costliest, extra_columns, prices_facts, space_facts
+from labelspace.comparison.summary import VERSIONS, caveats, costliest, extra_columns, prices_facts, space_facts
 from labelspace.comparison.verdict import judge_decisions, judge_rows
 from labelspace.data.npy import Stored
 from labelspace.metrics.crossed import units_of
