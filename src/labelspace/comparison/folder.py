@@ -4,10 +4,9 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors.torch import save
@@ -29,7 +28,7 @@ BEST = "best"
 OWN = ("plan.toml", results.NAME, "report.html", *results.DRAWN_FROM, "given-*")
 
 
-def folder_of(out: str | Path, data: str, request: dict[str, Any]) -> Path:
+def folder_of(out: str | Path, data: str, request: Mapping[str, object]) -> Path:
     """Return the folder of a comparison: its name holds the data's name and a digest of what was asked."""
     text = json.dumps(request, sort_keys=True, default=repr)
     digest = hashlib.blake2b(text.encode(), digest_size=4).hexdigest()

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -73,7 +73,7 @@ class Knowledge(NamedTuple):
         )
 
 
-def gather(space: Any, cost: Any, dataset: Dataset, labels: Tensor) -> Knowledge:
+def gather(space: str | Path | LabelSpace | None, cost: object, dataset: Dataset, labels: Tensor) -> Knowledge:
     """Return what is known: a space that was given, or an order of numbers, or WordNet where it has every name.
 
     Args:
@@ -104,7 +104,7 @@ def discriminants(dataset: Dataset, labels: Tensor) -> LabelSpace | None:
     return lda(dataset.normalise(dataset.train.x).flatten(1), labels, names=dataset.names)
 
 
-def _prices(cost: Any, dataset: Dataset, space: LabelSpace | None) -> LabelSpace:
+def _prices(cost: object, dataset: Dataset, space: LabelSpace | None) -> LabelSpace:
     """Return the prices of the classes of the data, or those of all classes, cut to the ones that were kept."""
     among = dataset.source.get("all_names")
     try:
@@ -116,7 +116,7 @@ def _prices(cost: Any, dataset: Dataset, space: LabelSpace | None) -> LabelSpace
         return prices(cost, among).subset(list(dataset.names))
 
 
-def _space(space: Any, dataset: Dataset, labels: Tensor) -> LabelSpace | None:
+def _space(space: str | Path | LabelSpace | None, dataset: Dataset, labels: Tensor) -> LabelSpace | None:
     if isinstance(space, LabelSpace):
         _checks.known_names("compare", "classes of the data", list(dataset.names), space.names)
         return space.subset(list(dataset.names))

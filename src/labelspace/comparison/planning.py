@@ -16,6 +16,7 @@ from labelspace.comparison.plan import TRIALS, Plan, make_plan
 from labelspace.comparison.training import Report
 from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
+from labelspace.results import Options
 from labelspace.space import LabelSpace
 from labelspace.training.build import Job, Outline, make_learner, prepare, training_labels
 from labelspace.training.run import own_threads_and_draws
@@ -43,8 +44,8 @@ class Question:
     data: str
     dataset: Dataset | None
     methods: tuple[str, ...]
-    space: Any
-    cost: Any
+    space: str | Path | LabelSpace | None
+    cost: object
     model: str
     seeds: int | Sequence[int]
     budget: str
@@ -182,7 +183,7 @@ def _checked(plan: Plan) -> Plan:
     return plan.model_copy(update={"methods": methods, "strengths": strengths, "method_options": kept})
 
 
-def _choices(plan: Plan) -> dict[str, Any]:
+def _choices(plan: Plan) -> Options:
     """Return what names the folder of a plan; a CPU is left out, as it was before there were other devices."""
     return {name: value for name, value in plan.plain().items() if (name, value) != ("device", "cpu")}
 
@@ -270,7 +271,7 @@ def _with_files(plan: Plan, folder: Path, question: Question) -> Plan:
     return plan.model_copy(update=found)
 
 
-def _in_memory(value: Any) -> bool:
+def _in_memory(value: object) -> bool:
     return value is not None and not isinstance(value, str | Path)
 
 
@@ -278,7 +279,7 @@ def _file_of(name: str, folder: Path) -> Path:
     return folder / f"given-{name}.safetensors"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return what a digest can be taken of."""
     if isinstance(value, LabelSpace):
         content = b"".join(part.numpy().tobytes() for part in value.tensors.values())

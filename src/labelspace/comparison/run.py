@@ -43,12 +43,12 @@ COST, SPACE, _ = DRAWN_FROM
 
 
 def compare(
-    data: Any = None,
+    data: object = None,
     *,
-    methods: Sequence[Any] | Mapping[str, Any] | str | None = None,
+    methods: Sequence[object] | Mapping[str, object] | str | None = None,
     space: str | Path | LabelSpace | None = None,
-    cost: Any = None,
-    model: Any = None,
+    cost: object = None,
+    model: object = None,
     seeds: int | Sequence[int] | None = None,
     budget: str | None = None,
     plan: str | Path | None = None,
@@ -203,14 +203,14 @@ def _versions() -> dict[str, str]:
     return {"torch": torch.__version__, **VERSIONS}
 
 
-def _named_methods(methods: Any) -> Any:
+def _named_methods(methods: Sequence[object] | Mapping[str, object] | str) -> list[str] | str:
     """Return methods by their names; they may be classes and factories, and a dict gives them names of its own."""
     if isinstance(methods, Mapping):
         return [f"{name}={method_name(method)}" for name, method in methods.items()]
     return methods if isinstance(methods, str) else [method_name(method) for method in methods]
 
 
-def _check_alone(plan: Plan, data: Any, others: Sequence[str]) -> None:
+def _check_alone(plan: Plan, data: object, others: Sequence[str]) -> None:
     """Refuse what a plan decides already: it would not be heeded."""
     named = data is None or isinstance(data, str | Path)
     if plan.config.data == IN_MEMORY:
@@ -226,7 +226,7 @@ def _check_alone(plan: Plan, data: Any, others: Sequence[str]) -> None:
         raise _checks.fail("compare", "plan", "given without what it decides", f"it with {', '.join(others)}", remedy)
 
 
-def _announced(setting: Setting) -> dict[str, Any]:
+def _announced(setting: Setting) -> dict[str, object]:
     """Return what is told before training."""
     plan, spoken, entries = setting.plan, setting.knowledge.spoken, setting.entries
     shown = {entry.label for entry in entries}
@@ -292,9 +292,9 @@ def _finish(setting: Setting, trained: Sequence[Trained], problems: Sequence[str
 
 def _row(trained: Trained) -> Judged:
     entry = trained.entry
-    strength = None
-    if entry.option is not None:
-        strength = Strength(name=entry.option, symbol=entry.symbol, value=trained.options[entry.option])
+    strength, value = None, entry.strength(trained.options)
+    if entry.option is not None and value is not None:
+        strength = Strength(name=entry.option, symbol=entry.symbol, value=value)
     return make_row(
         trained.outcome,
         label=entry.label,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 import torch
@@ -48,9 +48,9 @@ class Model(NamedTuple):
 
 
 def compare_scores(
-    scores: Mapping[str, Sequence[Any]] | Sequence[Any],
+    scores: Mapping[str, Sequence[object]] | Sequence[object],
     *,
-    cost: Any = None,
+    cost: object = None,
     names: Sequence[str] | None = None,
     space: str | Path | LabelSpace | None = None,
     kind: Kind | None = None,
@@ -168,7 +168,7 @@ def _models(found: Sequence[Given], kind: Kind | None) -> tuple[Kind, list[Model
     return known, models
 
 
-def _read(name: str, parts: Any) -> Given:
+def _read(name: str, parts: object) -> Given:
     """Return what was given for a model."""
     if isinstance(parts, str | Path):
         parts = [parts]
@@ -197,14 +197,14 @@ def _read(name: str, parts: Any) -> Given:
     return Given(name, (Table(origins[0], validation), Table(origins[1], test)), (validation_y, test_y), named, codes)
 
 
-def _named(name: str, pieces: Sequence[dict[str, Any]]) -> tuple[str, ...] | None:
-    found = {tuple(str(each) for each in np.ravel(piece["names"])) for piece in pieces if "names" in piece}
+def _named(name: str, pieces: Sequence[dict[str, object]]) -> tuple[str, ...] | None:
+    found = {tuple(str(each) for each in np.ravel(np.asarray(piece["names"]))) for piece in pieces if "names" in piece}
     if len(found) > 1:
         raise _checks.fail("compare", "scores", "of the same classes in validation and test", f"others for {name!r}")
     return next(iter(found), None)
 
 
-def _arrays(part: Any) -> dict[str, Any]:
+def _arrays(part: object) -> dict[str, object]:
     """Return the arrays of a file, or of a pair in memory."""
     if not isinstance(part, str | Path):
         if not isinstance(part, list | tuple) or len(part) != 2:
@@ -217,7 +217,7 @@ def _arrays(part: Any) -> dict[str, Any]:
     return {name: stored[name] for name in MEMBERS if name in stored}
 
 
-def _renamed(table: dict[str, Any], part: str, path: Any) -> dict[str, Any]:
+def _renamed(table: dict[str, object], part: str, path: object) -> dict[str, object]:
     wanted = {"scores": f"{part}_scores", "y": f"{part}_y"}
     missing = [name for name in wanted.values() if name not in table]
     if missing:
@@ -232,7 +232,7 @@ def _renamed(table: dict[str, Any], part: str, path: Any) -> dict[str, Any]:
     return {**found, **{name: value for name, value in extra.items() if value is not None}}
 
 
-def _part(arrays: dict[str, Any], name: str, origin: str) -> tuple[Tensor, Tensor]:
+def _part(arrays: dict[str, object], name: str, origin: str) -> tuple[Tensor, Tensor]:
     """Return scores ``(seeds, N, K)`` and classes ``(N,)``."""
     for key in ("scores", "y"):
         if key not in arrays:
