@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 
 from comparison.small import write_table
 from labelspace.cli.main import app
-from labelspace.comparison import geometry
+from labelspace.comparison import folder
 from labelspace.sweeps import executors
 
 SIZES = ["small", "medium", "large"]
@@ -35,7 +35,7 @@ def here_and_quickly() -> Iterator[None]:
     """Train in this process, and draw no neighbour embeddings; other tests do both for real."""
     with pytest.MonkeyPatch.context() as patch, threadpool_limits(1):
         patch.setattr(executors, "Processes", lambda workers: executors.InProcess())
-        patch.setattr(geometry, "_picture", first_two)
+        patch.setattr(folder, "_picture", first_two)
         yield
 
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from comparison.small import TINY, write_table
 from labelspace.cli.main import app
-from labelspace.comparison import Comparison, compare, geometry
+from labelspace.comparison import Comparison, compare, folder
 from labelspace.sweeps.executors import InProcess
 
 
@@ -24,7 +24,7 @@ def first_two(features: Tensor) -> Tensor:
 def quickly() -> Iterator[None]:
     """Draw no neighbour embeddings, which take longer than everything else here."""
     with pytest.MonkeyPatch.context() as patch, threadpool_limits(1):
-        patch.setattr(geometry, "_picture", first_two)
+        patch.setattr(folder, "_picture", first_two)
         yield
 
 

@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from comparison.small import SMALL
-from labelspace.comparison import Comparison, compare, geometry
+from labelspace.comparison import Comparison, compare, folder
 from labelspace.sweeps.executors import InProcess
 
 
@@ -20,7 +20,7 @@ def first_two(features: Tensor) -> Tensor:
 def quick_pictures() -> Iterator[None]:
     """Draw no neighbour embeddings, which take longer than all trainings here together."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(geometry, "_picture", first_two)
+        patch.setattr(folder, "_picture", first_two)
         yield
 
 

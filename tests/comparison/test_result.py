@@ -167,3 +167,25 @@ def test_scores_alone_have_no_run_and_no_page() -> None:
         _ = found.best
     with pytest.raises(ValueError, match="asked of a trained comparison. Got one of scores alone"):
         found.save_html()
+
+
+def test_scores_alone_are_saved_loaded_and_drawn(tmp_path: Path) -> None:
+    y = torch.arange(30) % 3
+    part = (torch.nn.functional.one_hot(y, 3).double(), y)
+    found = compare_scores([part, part], cost="squared")
+    saved = found.save(tmp_path / "kept")
+    again = Comparison.load(tmp_path / "kept")
+    assert again == saved
+    assert again.result == found.result
+    assert [row.label for row in again.rows] == ["model"]
+    assert again.recommendation is None
+    assert "<table" in again.save_html().read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="`folder` of Comparison.save must be a folder that is empty or not there yet"):
+        found.save(tmp_path / "kept")
+
+
+def test_a_trained_comparison_is_saved_with_its_runs(finished: Comparison, tmp_path: Path) -> None:
+    saved = finished.save(tmp_path / "kept")
+    assert saved.best.result == finished.best.result
+    assert saved.recommendation == finished.recommendation
+    assert Comparison.load(tmp_path / "kept").rows == finished.rows

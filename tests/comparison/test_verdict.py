@@ -9,8 +9,8 @@ from scipy.stats import norm
 from torch import Tensor
 
 from comparison.hand_made import SAMPLES, row, table
-from labelspace.comparison.caveats import caveats
 from labelspace.comparison.rows import Judged, against_reference
+from labelspace.comparison.summary import caveats
 from labelspace.comparison.verdict import enough_seeds, judge_decisions, judge_rows, kind_of
 from labelspace.metrics import Interval, sign_flip_test
 from labelspace.results import Kind, Verdict

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from labelspace.report import write_html, write_runs_html
-from labelspace.report.packing import pack, script_json
+from labelspace.report.document import pack, script_json
 from report.browser import Browser
 from report.folders import HOSTILE, write_comparison
 

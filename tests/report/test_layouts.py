@@ -8,8 +8,8 @@ from scipy.cluster.hierarchy import dendrogram, leaves_list, linkage, optimal_le
 from scipy.spatial.distance import squareform
 
 import labelspace
+from labelspace.report.document import Room
 from labelspace.report.layouts import GROUPS, Layout, fold, layout_of
-from labelspace.report.packing import Room
 from labelspace.report.spaces import space_pictures
 from labelspace.space import LabelSpace
 

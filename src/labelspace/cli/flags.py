@@ -24,6 +24,7 @@ PLACES = ("data", "path", "run", "new")  # parameters that are typed without a f
 TYPED_AT = {
     ("Run.load", "folder"): ("run", "teacher"),
     ("Run", "x"): ("new",),
+    ("Decision", "abstain_cost"): ("abstain_cost",),
     ("label_noise", ""): ("label_noise",),
     ("LabelNoise", ""): ("label_noise",),
     ("augmentation", ""): ("augment",),

@@ -3,16 +3,20 @@
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from pydantic import JsonValue
 
 from labelspace import _checks
-from labelspace.comparison.plan import TRIALS
+from labelspace.comparison.plan import TRIALS, Plan
 from labelspace.criteria import criterion_class
 from labelspace.criteria.base import Tuned
 from labelspace.criteria.registry import methods as registered
-from labelspace.results import Control, Role
+from labelspace.results import Control, Options, Role
 from labelspace.sources.nulls import permuted, random_like
 from labelspace.space import LabelSpace
+from labelspace.training.build import Job, Outline, make_learner, option_spaces
+from labelspace.training.config import make_config
 
 DEFAULT = ("onehot", "uniform", "semantic", "mixed", "lls", "lwal", "labelemb", "ols")
 REFERENCE_METHOD = "onehot"
@@ -29,7 +33,7 @@ class Entry(NamedTuple):
     option: str | None  # the keyword argument that is tuned
     symbol: str
     values: tuple[float, ...]
-    options: Mapping[str, Any] = MappingProxyType({})  # other keyword arguments, the same in every trial
+    options: Mapping[str, JsonValue] = MappingProxyType({})  # other keyword arguments, the same in every trial
     of: str | None = None
     control: Control | None = None
 
@@ -48,9 +52,14 @@ class Entry(NamedTuple):
         """The name of the file that its space is kept in."""
         return f"{self.label.replace(' ', '-')}.safetensors"
 
-    def trials(self) -> list[dict[str, Any]]:
+    def strength(self, options: Mapping[str, JsonValue]) -> float | None:
+        """Return the strength among options of a trial; None where there is nothing to tune."""
+        value = None if self.option is None else options[self.option]
+        return value if isinstance(value, int | float) else None
+
+    def trials(self) -> list[Options]:
         """Return the options of every trial; a method without a strength has one."""
-        tried = [{self.option: value} for value in self.values] if self.option is not None else [{}]
+        tried: list[Options] = [{self.option: value} for value in self.values] if self.option is not None else [{}]
         return [{**self.options, **each} for each in tried]
 
 
@@ -100,7 +109,7 @@ def takes_space(method: str) -> bool:
     return criterion_class(method).looks_at_space({})
 
 
-def to_tune(method: str, options: Mapping[str, Any]) -> Tuned | None:
+def to_tune(method: str, options: Mapping[str, object]) -> Tuned | None:
     """Return the strength that can be tuned beside these options; None where there is none, or none with an effect.
 
     Example:
@@ -118,7 +127,7 @@ def make_entries(
     space: LabelSpace | None,
     data_space: LabelSpace | None,
     strengths: Mapping[str, tuple[float, ...]],
-    options: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    options: Mapping[str, Mapping[str, JsonValue]] = MappingProxyType({}),
 ) -> list[Entry]:
     """Return the rows: the reference, the methods, and two controls for each method on the structured space.
 
@@ -164,7 +173,7 @@ def count_runs(entries: Sequence[Entry], seeds: int) -> int:
     return len(first) + sum(further.values())
 
 
-def _training(entry: Entry, options: Mapping[str, Any]) -> tuple[Any, ...]:
+def _training(entry: Entry, options: Mapping[str, object]) -> tuple[object, ...]:
     """Return what tells one training from another."""
     space = entry.space
     content = None if space is None else (space.names, space.kind, space.matrix.numpy().tobytes())
@@ -186,7 +195,7 @@ def fewer(values: Sequence[float], count: int = TRIALS) -> tuple[float, ...]:
 
 
 def _entry(
-    each: Named, space: LabelSpace | None, strengths: Mapping[str, tuple[float, ...]], options: Mapping[str, Any]
+    each: Named, space: LabelSpace | None, strengths: Mapping[str, tuple[float, ...]], options: Mapping[str, JsonValue]
 ) -> Entry:
     tuned = to_tune(each.method, options)
     role: Role = "reference" if each.name == REFERENCE_METHOD else "method"
@@ -204,3 +213,36 @@ def _controls(entry: Entry) -> list[Entry]:
         control._replace(label=f"{entry.label} shuffled", space=shuffled, control="shuffled"),
         control._replace(label=f"{entry.label} random", space=random, control="random"),
     ]
+
+
+def buildable(entries: Sequence[Entry], plan: Plan, job: Job) -> tuple[list[Entry], list[str]]:
+    """Return the entries without the strengths that their options rule out, and why these cannot be tried.
+
+    Options with which a method cannot be built at all are refused, before anything is trained.
+    """
+    kept, problems = [], []
+    for entry in entries:
+        found = [_problem(entry, options, plan, job) for options in entry.trials()] if entry.options else [None]
+        errors = [error for error in found if error is not None]
+        if len(errors) == len(found):
+            raise errors[0]
+        if errors:
+            lost = [value for value, error in zip(entry.values, found, strict=True) if error is not None]
+            values = tuple(value for value in entry.values if value not in lost)
+            if entry.role != "control":
+                shown = ", ".join(f"{value:g}" for value in lost)
+                problems.append(f"{entry.label} was not tried with {entry.symbol} = {shown}: {errors[0]}")
+            entry = entry._replace(values=values)
+        kept.append(entry)
+    return kept, problems
+
+
+def _problem(entry: Entry, options: Options, plan: Plan, job: Job) -> Exception | None:
+    """Return why a method cannot be built with these options; None where it can."""
+    config = make_config(**plan.training(), method=entry.method, method_options=options)
+    config = config.model_copy(update={"model": job.config.model})
+    try:
+        make_learner(config, Outline.of(job.dataset), entry.space, option_spaces(config, job.dataset))
+    except (ValueError, TypeError) as error:
+        return error
+    return None

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,7 +15,7 @@ from labelspace.sources.lda import lda
 from labelspace.sources.wordnet import wordnet
 from labelspace.space import LabelSpace
 from labelspace.spec.named import named, numeric_order, order_of
-from labelspace.spec.prices import cost_words, has_prices, implied, prices
+from labelspace.spec.prices import CostSpec, cost_words, has_prices, implied, prices
 from labelspace.spec.words import spoken_space
 
 IMBALANCE = 2.0  # the largest class of the test data against the smallest
@@ -72,7 +72,7 @@ class Knowledge(NamedTuple):
         )
 
 
-def gather(space: Any, cost: Any, dataset: Dataset, labels: Tensor) -> Knowledge:
+def gather(space: str | Path | LabelSpace | None, cost: CostSpec, dataset: Dataset, labels: Tensor) -> Knowledge:
     """Return what is known: a space that was given, or an order of numbers, or WordNet where it has every name.
 
     Args:
@@ -103,7 +103,7 @@ def discriminants(dataset: Dataset, labels: Tensor) -> LabelSpace | None:
     return lda(dataset.normalize(dataset.train.x).flatten(1), labels, names=dataset.names)
 
 
-def _prices(cost: Any, dataset: Dataset, space: LabelSpace | None) -> LabelSpace:
+def _prices(cost: CostSpec, dataset: Dataset, space: LabelSpace | None) -> LabelSpace:
     """Return the prices of the classes of the data, or those of all classes, cut to the ones that were kept."""
     among = dataset.source.get("all_names")
     try:
@@ -115,7 +115,7 @@ def _prices(cost: Any, dataset: Dataset, space: LabelSpace | None) -> LabelSpace
         return prices(cost, among).subset(list(dataset.names))
 
 
-def _space(space: Any, dataset: Dataset, labels: Tensor) -> LabelSpace | None:
+def _space(space: str | Path | LabelSpace | None, dataset: Dataset, labels: Tensor) -> LabelSpace | None:
     if isinstance(space, LabelSpace):
         _checks.known_names("compare", "classes of the data", list(dataset.names), space.names)
         return space.subset(list(dataset.names))

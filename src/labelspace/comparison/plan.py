@@ -3,12 +3,14 @@
 import json
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from labelspace import _checks, _files
+from labelspace.results import Options
 from labelspace.training.config import FILLED_IN, Config, make_config
 
 TRIALS = 5
@@ -45,14 +47,15 @@ class Plan(BaseModel):
 
     @field_validator("seeds", mode="before")
     @classmethod
-    def _count_or_list(cls, value: Any) -> Any:
+    def _count_or_list(cls, value: object) -> object:
         listed = isinstance(value, list | tuple)
-        numbers = list(value) if listed else [value]
-        if not all(isinstance(number, int) and not isinstance(number, bool) for number in numbers):
+        given: list[object] = list(value) if isinstance(value, list | tuple) else [value]
+        numbers = [number for number in given if isinstance(number, int) and not isinstance(number, bool)]
+        if len(numbers) < len(given):
             raise ValueError("a number of seeds, or a list of them")
         if listed and (not numbers or len(set(numbers)) < len(numbers) or min(numbers) < 0):
             raise ValueError("different seeds, each 0 or more")
-        if not listed and value < 1:
+        if not listed and numbers[0] < 1:
             raise ValueError("greater than or equal to 1")
         return tuple(numbers) if listed else value
 
@@ -61,17 +64,17 @@ class Plan(BaseModel):
         """The seeds themselves, the tuning seed first."""
         return tuple(range(self.seeds)) if isinstance(self.seeds, int) else self.seeds
 
-    def training(self) -> dict[str, Any]:
+    def training(self) -> Options:
         """Return what all runs share, by the names of ``Config``."""
         return self.config.model_dump(mode="json", include=set(TRAINING))
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> Options:
         """Return every choice as plain data."""
         own = self.model_dump(mode="json", exclude={"config"})
         values = {**self.training(), **own}
         return {name: value for name, value in values.items() if value is not None}
 
-    def with_training(self, **values: Any) -> "Plan":
+    def with_training(self, **values: object) -> "Plan":
         """Return the same plan, trained otherwise; values are taken as they are."""
         return self.model_copy(update={"config": self.config.model_copy(update=values)})
 
@@ -98,7 +101,7 @@ class Plan(BaseModel):
 OWN = tuple(name for name in Plan.model_fields if name != "config")
 
 
-def make_plan(**values: Any) -> Plan:
+def make_plan(**values: object) -> Plan:
     """Build a plan; a wrong or unknown value gets one clear message.
 
     Args:
@@ -111,10 +114,11 @@ def make_plan(**values: Any) -> Plan:
             raise _checks.fail("compare", name, "given", "nothing")
     config = _config({name: value for name, value in values.items() if name in TRAINING})
     own = {name: value for name, value in values.items() if name in OWN}
-    if isinstance(own.get("method_options"), dict):
-        own["method_options"] = {name: _options(name, given) for name, given in own["method_options"].items()}
+    given = own.get("method_options")
+    if isinstance(given, dict):
+        own["method_options"] = {name: _options(name, each) for name, each in given.items()}
     try:
-        return Plan(config=config, **own)
+        return Plan.model_validate({"config": config, **own})
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
@@ -122,14 +126,14 @@ def make_plan(**values: Any) -> Plan:
         raise _checks.fail("compare", place, expected[0].lower() + expected[1:], repr(first["input"])) from error
 
 
-def _config(values: dict[str, Any]) -> Config:
+def _config(values: Mapping[str, object]) -> Config:
     try:
         return make_config(**{**USUAL, **values})
     except _checks.InputError as error:
         raise error.about(owner="compare") from error  # which was called, not train
 
 
-def _options(name: str, given: Any) -> Any:
+def _options(name: str, given: object) -> Options:
     """Return the options of a method as plain data, arrays as lists."""
     if not isinstance(given, dict):
         expected = "options by their names, for every method"
@@ -139,7 +143,7 @@ def _options(name: str, given: Any) -> Any:
     return _config({"method_options": given}).method_options
 
 
-def _toml(value: Any) -> str:
+def _toml(value: object) -> str:
     """Return a plain value as TOML; JSON's finite numbers and lists are TOML already."""
     if isinstance(value, dict):
         parts = [f"{_key(name)} = {_toml(part)}" for name, part in value.items() if part is not None]

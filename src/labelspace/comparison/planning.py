@@ -9,15 +9,16 @@ from typing import Any, NamedTuple
 from labelspace import _checks, _devices
 from labelspace.comparison import budget as budgets
 from labelspace.comparison import folder as folders
-from labelspace.comparison.buildable import buildable
-from labelspace.comparison.entries import Entry, Named, check_methods, fewer, make_entries, to_tune
+from labelspace.comparison.entries import Entry, Named, buildable, check_methods, fewer, make_entries, to_tune
 from labelspace.comparison.knowledge import Knowledge, discriminants, gather
 from labelspace.comparison.outcome import Judge
 from labelspace.comparison.plan import TRIALS, Plan, make_plan
 from labelspace.comparison.training import Report
 from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
+from labelspace.results import Options
 from labelspace.space import LabelSpace
+from labelspace.spec.prices import CostSpec
 from labelspace.training.build import Job, Outline, make_learner, prepare, training_labels
 from labelspace.training.run import own_threads_and_draws
 
@@ -44,8 +45,8 @@ class Question:
     data: str
     dataset: Dataset | None
     methods: tuple[str, ...]
-    space: Any
-    cost: Any
+    space: str | Path | LabelSpace | None
+    cost: CostSpec
     model: str
     seeds: int | Sequence[int]
     budget: str
@@ -183,7 +184,7 @@ def _checked(plan: Plan) -> Plan:
     return plan.model_copy(update={"methods": methods, "strengths": strengths, "method_options": kept})
 
 
-def _choices(plan: Plan) -> dict[str, Any]:
+def _choices(plan: Plan) -> Options:
     """Return what names the folder of a plan; a CPU is left out, as it was before there were other devices."""
     return {name: value for name, value in plan.plain().items() if (name, value) != ("device", "cpu")}
 
@@ -271,7 +272,7 @@ def _with_files(plan: Plan, folder: Path, question: Question) -> Plan:
     return plan.model_copy(update=found)
 
 
-def _in_memory(value: Any) -> bool:
+def _in_memory(value: object) -> bool:
     return value is not None and not isinstance(value, str | Path)
 
 
@@ -279,7 +280,7 @@ def _file_of(name: str, folder: Path) -> Path:
     return folder / f"given-{name}.safetensors"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return what a digest can be taken of."""
     if isinstance(value, LabelSpace):
         content = b"".join(part.numpy().tobytes() for part in value.tensors.values())

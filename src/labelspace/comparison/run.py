@@ -10,15 +10,15 @@ from threadpoolctl import threadpool_limits
 
 from labelspace import _checks, _files, results
 from labelspace.comparison import folder as folders
-from labelspace.comparison.caveats import caveats
 from labelspace.comparison.entries import DEFAULT, Named, check_methods, count_runs
-from labelspace.comparison.geometry import write_geometry
+from labelspace.comparison.folder import choose, take_best_home, write_geometry
 from labelspace.comparison.plan import Plan
 from labelspace.comparison.planning import IN_MEMORY, Question, Setting, set_up, write_plan
 from labelspace.comparison.result import Comparison
 from labelspace.comparison.rows import Judged, against_reference, make_row
 from labelspace.comparison.summary import (
     VERSIONS,
+    caveats,
     costliest,
     data_facts,
     extra_columns,
@@ -29,7 +29,6 @@ from labelspace.comparison.summary import (
 )
 from labelspace.comparison.training import Report, Trained, Trainer
 from labelspace.comparison.verdict import judge_rows
-from labelspace.comparison.winner import choose, take_best_home
 from labelspace.criteria.registry import method_name
 from labelspace.data.given import OF_DATA, as_dataset, data_options
 from labelspace.models.registry import model_name
@@ -37,6 +36,7 @@ from labelspace.results import DRAWN_FROM, PLAN, Best, Result, Strength
 from labelspace.serving.predictions import FILE, ready
 from labelspace.serving.take_home import CARD
 from labelspace.space import LabelSpace
+from labelspace.spec.prices import CostSpec
 from labelspace.sweeps.executors import Executor, Processes
 from labelspace.training.run import Run, own_threads_and_draws
 
@@ -44,12 +44,12 @@ COST, SPACE, _ = DRAWN_FROM
 
 
 def compare(
-    data: Any = None,
+    data: object = None,
     *,
-    methods: Sequence[Any] | Mapping[str, Any] | str | None = None,
+    methods: Sequence[object] | Mapping[str, object] | str | None = None,
     space: str | Path | LabelSpace | None = None,
-    cost: Any = None,
-    model: Any = None,
+    cost: CostSpec = None,
+    model: object = None,
     seeds: int | Sequence[int] | None = None,
     budget: str | None = None,
     plan: str | Path | None = None,
@@ -204,14 +204,14 @@ def _versions() -> dict[str, str]:
     return {"torch": torch.__version__, **VERSIONS}
 
 
-def _named_methods(methods: Any) -> Any:
+def _named_methods(methods: Sequence[object] | Mapping[str, object] | str) -> list[str] | str:
     """Return methods by their names; they may be classes and factories, and a dict gives them names of its own."""
     if isinstance(methods, Mapping):
         return [f"{name}={method_name(method)}" for name, method in methods.items()]
     return methods if isinstance(methods, str) else [method_name(method) for method in methods]
 
 
-def _check_alone(plan: Plan, data: Any, others: Sequence[str]) -> None:
+def _check_alone(plan: Plan, data: object, others: Sequence[str]) -> None:
     """Refuse what a plan decides already: it would not be heeded."""
     named = data is None or isinstance(data, str | Path)
     if plan.config.data == IN_MEMORY:
@@ -227,7 +227,7 @@ def _check_alone(plan: Plan, data: Any, others: Sequence[str]) -> None:
         raise _checks.fail("compare", "plan", "given without what it decides", f"it with {', '.join(others)}", remedy)
 
 
-def _announced(setting: Setting) -> dict[str, Any]:
+def _announced(setting: Setting) -> dict[str, object]:
     """Return what is told before training."""
     plan, spoken, entries = setting.plan, setting.knowledge.spoken, setting.entries
     shown = {entry.label for entry in entries}
@@ -293,9 +293,9 @@ def _finish(setting: Setting, trained: Sequence[Trained], problems: Sequence[str
 
 def _row(trained: Trained) -> Judged:
     entry = trained.entry
-    strength = None
-    if entry.option is not None:
-        strength = Strength(name=entry.option, symbol=entry.symbol, value=trained.options[entry.option])
+    strength, value = None, entry.strength(trained.options)
+    if entry.option is not None and value is not None:
+        strength = Strength(name=entry.option, symbol=entry.symbol, value=value)
     return make_row(
         trained.outcome,
         label=entry.label,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 import torch
@@ -11,20 +11,19 @@ from torch import Tensor
 
 from labelspace import _checks, _inputs
 from labelspace._tables import is_there
-from labelspace.comparison.caveats import caveats
 from labelspace.comparison.knowledge import known
 from labelspace.comparison.outcome import Outcome, Scores
 from labelspace.comparison.result import Comparison
 from labelspace.comparison.rows import Judged, against_reference, make_row
 from labelspace.comparison.score_kind import Kind, Table, as_logits
-from labelspace.comparison.summary import VERSIONS, costliest, extra_columns, prices_facts, space_facts
+from labelspace.comparison.summary import VERSIONS, caveats, costliest, extra_columns, prices_facts, space_facts
 from labelspace.comparison.verdict import judge_decisions, judge_rows
 from labelspace.data.npy import Stored
 from labelspace.metrics.crossed import units_of
 from labelspace.results import Data, Result
 from labelspace.space import LabelSpace
 from labelspace.spec.named import named
-from labelspace.spec.prices import implied, prices
+from labelspace.spec.prices import CostSpec, implied, prices
 
 MARGIN, LEVEL = 0.05, 0.95
 # what is read of an NPZ file; other arrays in it stay where they are
@@ -51,9 +50,9 @@ class Model(NamedTuple):
 
 
 def compare_scores(
-    scores: Mapping[str, Sequence[Any]] | Sequence[Any],
+    scores: Mapping[str, Sequence[object]] | Sequence[object],
     *,
-    cost: Any = None,
+    cost: CostSpec = None,
     names: Sequence[str] | None = None,
     space: str | Path | LabelSpace | None = None,
     kind: Kind | None = None,
@@ -171,7 +170,7 @@ def _models(found: Sequence[Given], kind: Kind | None) -> tuple[Kind, list[Model
     return known, models
 
 
-def _read(name: str, parts: Any) -> Given:
+def _read(name: str, parts: object) -> Given:
     """Return what was given for a model."""
     if isinstance(parts, str | Path):
         parts = [parts]
@@ -200,14 +199,14 @@ def _read(name: str, parts: Any) -> Given:
     return Given(name, (Table(origins[0], validation), Table(origins[1], test)), (validation_y, test_y), named, codes)
 
 
-def _named(name: str, pieces: Sequence[dict[str, Any]]) -> tuple[str, ...] | None:
-    found = {tuple(str(each) for each in np.ravel(piece["names"])) for piece in pieces if "names" in piece}
+def _named(name: str, pieces: Sequence[dict[str, object]]) -> tuple[str, ...] | None:
+    found = {tuple(str(each) for each in np.ravel(np.asarray(piece["names"]))) for piece in pieces if "names" in piece}
     if len(found) > 1:
         raise _checks.fail("compare", "scores", "of the same classes in validation and test", f"others for {name!r}")
     return next(iter(found), None)
 
 
-def _arrays(part: Any) -> dict[str, Any]:
+def _arrays(part: object) -> dict[str, object]:
     """Return the arrays of a file, or of a pair in memory."""
     if not isinstance(part, str | Path):
         if not isinstance(part, list | tuple) or len(part) != 2:
@@ -220,7 +219,7 @@ def _arrays(part: Any) -> dict[str, Any]:
     return {name: stored[name] for name in MEMBERS if name in stored}
 
 
-def _renamed(table: dict[str, Any], part: str, path: Any) -> dict[str, Any]:
+def _renamed(table: dict[str, object], part: str, path: object) -> dict[str, object]:
     wanted = {"scores": f"{part}_scores", "y": f"{part}_y"}
     missing = [name for name in wanted.values() if name not in table]
     if missing:
@@ -235,7 +234,7 @@ def _renamed(table: dict[str, Any], part: str, path: Any) -> dict[str, Any]:
     return {**found, **{name: value for name, value in extra.items() if value is not None}}
 
 
-def _part(arrays: dict[str, Any], name: str, origin: str) -> tuple[Tensor, Tensor]:
+def _part(arrays: dict[str, object], name: str, origin: str) -> tuple[Tensor, Tensor]:
     """Return scores ``(seeds, N, K)`` and classes ``(N,)``."""
     for key in ("scores", "y"):
         if key not in arrays:

@@ -13,7 +13,7 @@ from labelspace.comparison.outcome import Judge, Outcome, Scores
 from labelspace.comparison.plan import Plan
 from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
-from labelspace.results import Trial
+from labelspace.results import Options, Trial
 from labelspace.sweeps.executors import Executor
 from labelspace.sweeps.grid import Failure, SweepError, outcomes
 from labelspace.training.build import Job
@@ -28,7 +28,7 @@ class Trained(NamedTuple):
 
     entry: Entry
     trials: list[Trial]
-    options: dict[str, Any]
+    options: Options
     runs: list[Run]
     outcome: Outcome
 
@@ -112,7 +112,7 @@ class Trainer:
         return found
 
     def _trained(
-        self, entry: Entry, trials: dict[str, list[Trial]], options: dict[str, Any], runs: Sequence[Run | None]
+        self, entry: Entry, trials: dict[str, list[Trial]], options: Options, runs: Sequence[Run | None]
     ) -> Trained | None:
         """Return a row of which no seed is missing, judged."""
         present = [run for run in runs if run is not None]
@@ -142,19 +142,19 @@ class Trainer:
         report = self.report
         return None if report is None else lambda event, numbers: report(event, {"phase": phase, **numbers})
 
-    def _config(self, entry: Entry, options: dict[str, Any], seed: int) -> Config:
+    def _config(self, entry: Entry, options: Options, seed: int) -> Config:
         space = None if entry.space is None else str(self._space_file(entry))
         return make_config(**self.base, method=entry.method, method_options=options, space=space, seed=seed)
 
     def _space_file(self, entry: Entry) -> Path:
         return self.folder / "spaces" / entry.file
 
-    def _trial(self, entry: Entry, options: dict[str, Any], run: Run) -> Trial | None:
+    def _trial(self, entry: Entry, options: Options, run: Run) -> Trial | None:
         """Return what a run says of a strength; None where it cannot be judged, which is noted."""
         assert run.folder is not None
         if run.folder.name in self.known:
             return self.known[run.folder.name]
-        value = None if entry.option is None else options[entry.option]
+        value = entry.strength(options)
         accuracy = run.result["validation"]["accuracy"]
         try:
             outcome = self._outcome(entry, options, [run])
@@ -169,12 +169,13 @@ class Trainer:
             self.problems.append(f"{entry.label} ({options}) cannot be judged: {error}")
             return None
 
-    def _outcome(self, entry: Entry, options: dict[str, Any], runs: Sequence[Run]) -> Outcome:
+    def _outcome(self, entry: Entry, options: Options, runs: Sequence[Run]) -> Outcome:
         targets = None
         invertible = criterion_class(entry.method).invertible
         fixed = entry.option == "smoothing" and invertible and not _learned(runs[0])
-        if self.judge.inverted and fixed:
-            targets = runs[0].space.relations().targets(options["smoothing"])
+        strength = entry.strength(options)
+        if self.judge.inverted and fixed and strength is not None:
+            targets = runs[0].space.relations().targets(strength)
         return Outcome([scores_of(run) for run in runs], self.judge, targets)
 
 
@@ -195,7 +196,7 @@ def _best(trials: Sequence[Trial]) -> Trial:
     return min(trials, key=lambda trial: math.inf if trial.validation_cost is None else trial.validation_cost)
 
 
-def _cheapest(entry: Entry, trials: Sequence[Trial]) -> dict[str, Any]:
+def _cheapest(entry: Entry, trials: Sequence[Trial]) -> Options:
     """Return the options that were chosen; those of the only trial where there was no choice."""
     if not trials:
         return entry.trials()[0]
@@ -217,5 +218,5 @@ def _problems(failures: Sequence[Failure]) -> list[str]:
     ]
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else json.dumps(value)

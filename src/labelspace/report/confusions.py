@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor
 
+from labelspace.report.document import Figure, Room, rounded
 from labelspace.report.layouts import Layout, layout_of
 from labelspace.report.measures import Measured, decision_of, validation_confusion
-from labelspace.report.packing import Figure, Room, rounded
 from labelspace.report.reading import Drawn, Material
 from labelspace.results import Trial
 

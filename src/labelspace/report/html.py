@@ -10,8 +10,8 @@ from labelspace import _checks, _files
 from labelspace.compressed import fits
 from labelspace.report import columns, document, words
 from labelspace.report.confusions import confusions, strengths
+from labelspace.report.document import LIMIT, Figure, Room, rounded
 from labelspace.report.measures import learning_curves, measured
-from labelspace.report.packing import LIMIT, Figure, Room, rounded
 from labelspace.report.reading import Drawn, Material, read_comparison, read_runs
 from labelspace.report.spaces import distances, distinct_spaces, projections, space_pictures, targets
 from labelspace.results import Result, Row

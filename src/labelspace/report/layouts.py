@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from labelspace import analysis
-from labelspace.report.packing import Figure, pack
+from labelspace.report.document import Figure, pack
 
 MANY = 60  # classes above which they are folded into groups first
 GROUPS = 30

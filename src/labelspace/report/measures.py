@@ -9,7 +9,7 @@ from torch import Tensor
 from labelspace import decisions, metrics
 from labelspace.compressed import fits
 from labelspace.decisions.decision import Decision
-from labelspace.report.packing import Figure, numbers
+from labelspace.report.document import Figure, numbers
 from labelspace.report.reading import Drawn, Material, StoredRun, mean
 
 BINS = 15  # as in the calibration error

@@ -4,8 +4,8 @@ import torch
 from torch import Tensor
 
 from labelspace import analysis
+from labelspace.report.document import Figure, Room, numbers, pack, rounded
 from labelspace.report.layouts import MOST, layout_of
-from labelspace.report.packing import Figure, Room, numbers, pack, rounded
 from labelspace.report.reading import Material
 from labelspace.space import LabelSpace
 

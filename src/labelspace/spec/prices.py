@@ -17,12 +17,12 @@ from labelspace.spec.named import numeric_order, order_of
 from labelspace.spec.naming import OWNER, listed, suggestion
 from labelspace.spec.price_tables import TEMPLATE, read_prices
 
-Spec = str | Path | LabelSpace | Numbers | None  # what mistakes cost, as it may be given
+CostSpec = str | Path | LabelSpace | Numbers | None  # what mistakes cost, as it may be given
 RULES = ("uniform", "ordinal", "squared", "tree")
 INSIDE = 0.5  # the price of a mistake inside a group; one between groups costs 1
 
 
-def prices(spec: Spec, names: Sequence[str], space: LabelSpace | None = None) -> LabelSpace:
+def prices(spec: CostSpec, names: Sequence[str], space: LabelSpace | None = None) -> LabelSpace:
     r"""Return the cost space that a rule, a price per step or a file stands for, in the order of ``names``.
 
     Rules. ``uniform`` (or None): every mistake costs 1. ``ordinal`` and ``squared``: ``|i−j|`` and ``(i−j)²``, i and

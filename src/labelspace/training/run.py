@@ -249,8 +249,9 @@ def _taken_out(method: str, options: object) -> tuple[object, dict[str, LabelSpa
 
 
 def _stored_config(stored: RunFolder) -> Config:
+    facts = stored.config()
     try:
-        config = recorded_config(stored.config())
+        config = recorded_config(facts)
         for name in config.option_keys:  # names of files follow from them
             _checks.choice("Run.load", "option_keys", name, criterion_class(config.method).space_options)
     except DamagedError:

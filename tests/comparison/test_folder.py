@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 from torch.testing import assert_close
 
 from labelspace import analysis, data, ordinal, train
-from labelspace.comparison import geometry
+from labelspace.comparison import folder
 from labelspace.training.run import Run
 
 
@@ -30,25 +30,25 @@ def test_smoothing_methods_are_held_against_their_targets(method: str, sigma: fl
     chosen = sigma if method != "mixed" else sigma - 0.05
     spread = run.weights["criterion.label_logits"].softmax(1) if method == "lls" else run.space.matrix
     expected = squared_cosines((1 - chosen) * torch.eye(10) + chosen * spread)
-    assert_close(geometry._targets(run), expected, rtol=0, atol=1e-5)
+    assert_close(folder._targets(run), expected, rtol=0, atol=1e-5)
 
 
 def test_vectors_are_held_against_as_they_predict() -> None:
     run = trained("lwal")
     rows = run.space.matrix.double()
-    assert_close(geometry._targets(run), torch.from_numpy(cdist(rows, rows)).float(), rtol=1e-5, atol=1e-6)
+    assert_close(folder._targets(run), torch.from_numpy(cdist(rows, rows)).float(), rtol=1e-5, atol=1e-6)
 
 
 def test_targets_of_samples_are_not_those_of_classes() -> None:
-    assert geometry._targets(trained("zipf")) is None
+    assert folder._targets(trained("zipf")) is None
 
 
 def test_learned_smoothing_agrees_with_the_network_it_trained() -> None:
     digits = data.load("digits")
     run = train(digits, method="lls", model="mlp-128", epochs=60)
-    some = geometry._some(digits)
+    some = folder._some(digits)
     between = analysis.naa_distances(run.features(digits.test.x[some]), digits.test.y[some], digits.names)
-    seen = analysis.kendall(between, geometry._targets(run), permutations=99)
+    seen = analysis.kendall(between, folder._targets(run), permutations=99)
     alone = analysis.kendall(between, squared_cosines(run.space.matrix), permutations=99)
     assert seen.tau > 0.45
     assert seen.p_value <= 0.02

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelspace.report.packing import pack, script_json
+from labelspace.report.document import pack, script_json
 
 
 def unpack(packed: dict[str, Any]) -> torch.Tensor:
