@@ -36,11 +36,8 @@ def _listed(value: object) -> object:
 
 def _inside(name: str) -> str:
     """Refuse what is no name of a folder: a run must lie where its comparison does."""
-    if (
-        name in ("", ".", "..")
-        or "\0" in name
-        or any(kind(name).name != name for kind in (PurePosixPath, PureWindowsPath))
-    ):
+    odd = any(kind(name).name != name for kind in (PurePosixPath, PureWindowsPath))
+    if name in ("", ".", "..") or "\0" in name or odd:
         raise ValueError("the name of a folder inside")
     return name
 
