@@ -39,11 +39,8 @@ def _listed(value: object) -> object:
 
 def _inside(name: str) -> str:
     """Refuse what is no name of a folder: a run must lie where its comparison does."""
-    if (
-        name in ("", ".", "..")
-        or "\0" in name
-        or any(kind(name).name != name for kind in (PurePosixPath, PureWindowsPath))
-    ):
+    odd = any(kind(name).name != name for kind in (PurePosixPath, PureWindowsPath))
+    if name in ("", ".", "..") or "\0" in name or odd:
         raise ValueError("the name of a folder inside")
     return name
 
@@ -380,12 +377,11 @@ def read(owner: str, folder: Path, allow_damaged: bool = False) -> tuple[Result,
     path = folder / NAME
     facts = _facts(owner, path)
     if not isinstance(facts, dict) or facts.get("format") != FORMAT:
-        version = facts.get("format") if isinstance(facts, dict) else None
+        got = f"{facts.get('format') if isinstance(facts, dict) else None!r} in {path}"
         remedy = "Use the labelspace release that wrote it."
-        raise _checks.fail(owner, "folder", f"a comparison of format {FORMAT}", f"{version!r} in {path}", remedy)
+        raise _checks.fail(owner, "folder", f"a comparison of format {FORMAT}", got, remedy)
     if not _files.holds(facts):
-        why = "its content is not what was written"
-        _checks.damaged(owner, "folder", EXPECTED, path, why, REMEDY, allow_damaged)
+        _checks.damaged(owner, "folder", EXPECTED, path, "its content is not what was written", REMEDY, allow_damaged)
     digests = facts.get("files", {})
     named = isinstance(digests, dict) and all(isinstance(each, str) for each in digests.values())
     wrong = fault(facts) if named else "whose 'files' is wrong (names and digests)"
