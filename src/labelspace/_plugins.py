@@ -104,9 +104,15 @@ def code_key(names: Mapping[str, str]) -> str:
     return "-".join(filter(None, (ALL[group].key(name) for group, name in names.items() if group in ALL)))
 
 
-def snapshot() -> list[Plugin]:
-    """Return what was registered in this process, for a worker."""
-    return [plugin for plugins in ALL.values() for plugin in plugins.registered.values()]
+def snapshot(names: Iterable[tuple[str, str]] | None = None) -> tuple[Plugin, ...]:
+    """Return what was registered in this process, for a worker.
+
+    Args:
+        names: those it needs, each with its group before it; None for all.
+    """
+    registered = {(plugin.group, plugin.name): plugin for each in ALL.values() for plugin in each.registered.values()}
+    wanted = sorted(set(names)) if names is not None else list(registered)
+    return tuple(registered[name] for name in wanted if name in registered)
 
 
 def install(plugins: Iterable[Plugin]) -> None:

@@ -110,11 +110,11 @@ def test_confusion_names_absent_classes_when_it_divides_by_them():
 
 
 def test_the_number_of_classes_is_checked():
-    with pytest.raises(ValueError, match="`classes` of confusion must be 4, the columns of the scores. Got 3"):
+    with pytest.raises(ValueError, match="`classes` of confusion_counts must be 4, the columns of the scores. Got 3"):
         confusion_counts(torch.randn(2, 4), [0, 1], classes=3)
-    with pytest.raises(ValueError, match="`predictions` of confusion must be class indices from 0 to 1. Got 2"):
+    with pytest.raises(ValueError, match="`predictions` of confusion_counts must be class indices from 0 to 1. Got 2"):
         confusion_counts([0, 2], [0, 1], classes=2)
-    with pytest.raises(ValueError, match="`y` of confusion must be class indices from 0 to 1. Got 2 at position 1"):
+    with pytest.raises(ValueError, match="`y` of confusion_counts must be class indices from 0 to 1. Got 2 at position 1"):
         confusion_counts([0, 1], [0, 2], classes=2)
 
 

@@ -172,10 +172,10 @@ def machine() -> list[Finding]:
 def places() -> list[Finding]:
     """Return the folders of datasets, of the cache and of runs."""
     # only here: every command imports this file, and few need to know of data
-    from labelspace.data import folders
+    from labelspace.data import files
     from labelspace.data.loading import KNOWN
 
-    data, cache, runs = folders.data_folder(), folders.cache_folder(), Path("runs")
+    data, cache, runs = files.data_folder(), files.cache_folder(), Path("runs")
     there = [name for name, known in KNOWN.items() if any((data / folder).is_dir() for folder in known.folders)]
     listed = ", ".join(there) if there else "no dataset known by name (digits is built in)"
     lines = [Finding("data folder", f"{data}: {listed}", "ok" if there else "absent")]

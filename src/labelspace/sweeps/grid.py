@@ -170,10 +170,16 @@ def _tasks(
     executor: Executor,
 ) -> Iterator[list[Task]]:
     """Give the tasks; data in memory are on disk meanwhile, unless this very process does them."""
-    brought = tuple(_plugins.snapshot())
     elsewhere = parts and not isinstance(executor, InProcess)
     with given.on_disk(dataset if elsewhere else None, folder) as place:
-        yield [Task(tuple(configs[number] for number in part), place or dataset, space, brought) for part in parts]
+        yield [_task([configs[number] for number in part], place or dataset, space) for part in parts]
+
+
+def _task(configs: list[Config], dataset: Dataset | Path | None, space: LabelSpace | None) -> Task:
+    used = [part for config in configs for part in config.parts().items()]
+    # which parts a teacher is made of is in its record
+    taught = any(config.teacher for config in configs)
+    return Task(tuple(configs), dataset, space, _plugins.snapshot(None if taught else used))
 
 
 @contextmanager
