@@ -6,7 +6,7 @@ import io
 import pytest
 
 from labelspace._cells import guarded, names_in, unguarded
-from labelspace.cli.label_templates import cost_template
+from labelspace.cli.label_views import cost_template
 from labelspace.spec.prices import prices
 
 NAMES = ["=1+1", "+cmd", "-x", "@SUM(A1)", "'=quoted", "'plain", "-1", "+2.5e3", "-inf", "a=b", "−1", "- 5 to 0"]

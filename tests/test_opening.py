@@ -4,10 +4,11 @@ import gzip
 import os
 import struct
 import tracemalloc
+from pathlib import Path
 
 import pytest
 
-from labelspace import _limits, _opening, data
+from labelspace import _inputs, _opening, data
 from labelspace.data import files, tables
 from labelspace.data.readers import cifar
 from labelspace.data.streams import ASKED
@@ -160,11 +161,38 @@ def test_only_files_are_read(tmp_path, name, what):
 
 
 def test_the_variable_is_a_number_of_bytes(monkeypatch):
-    assert _limits.cap(7) == 7
+    assert _opening.cap(7) == 7
     for text, wanted in [("12", 12), ("3k", 3 << 10), ("500M", 500 << 20), ("16G", 16 << 30), (" 2 GiB ", 2 << 30)]:
         monkeypatch.setenv("LABELSPACE_MAX_UNPACKED", text)
-        assert _limits.cap(7) == wanted
+        assert _opening.cap(7) == wanted
     for text in ("many", "-1", "0", "1e9", "1" * 30):
         monkeypatch.setenv("LABELSPACE_MAX_UNPACKED", text)
         with pytest.raises(ValueError, match="`LABELSPACE_MAX_UNPACKED` of labelspace must be a number of bytes"):
-            _limits.cap(7)
+            _opening.cap(7)
+
+
+def test_the_variable_takes_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(_opening.VARIABLE, raising=False)
+    assert _opening.cap(123) == 123
+    for text, number in {"5": 5, "2K": 2048, "3 MiB": 3 * 2**20, "1g": 2**30, "1TB": 2**40}.items():
+        monkeypatch.setenv(_opening.VARIABLE, text)
+        assert _opening.cap(123) == number
+    for text in ("0", "-1", "many", "1.5G"):
+        monkeypatch.setenv(_opening.VARIABLE, text)
+        with pytest.raises(ValueError, match="a number of bytes such as 500M or 16G"):
+            _opening.cap(123)
+
+
+def test_tables_of_all_pairs_have_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(_opening.VARIABLE, "800")
+    _inputs.check_table("f", "names", 10)
+    with pytest.raises(ValueError, match=r"`names` of f must be so few classes .* Got 11, for which that takes"):
+        _inputs.check_table("f", "names", 11)
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path, kind in ((tmp_path, "a folder"), (tmp_path / "pipe", "a device or a pipe")):
+        with pytest.raises(ValueError, match=f"`data` of f must be a file. Got .*, which is {kind}"):
+            _opening.check_regular("f", "data", path)
+    _opening.check_regular("f", "data", tmp_path / "absent")

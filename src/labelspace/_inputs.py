@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from labelspace import _checks
+from labelspace import _checks, _opening
 from labelspace._checks import MOST_CLASSES
 from labelspace.space import LabelSpace
 
@@ -26,6 +26,7 @@ TOLERANCE = {torch.float16: 2e-3, torch.bfloat16: 1e-2}
 LARGEST_TABLE = 2**15  # classes: their number squared takes 8 GB
 SEEDS = 2**32  # what scikit-learn accepts; one range for all functions
 NUMBERING = "numpy.unique(y, return_inverse=True) turns labels of any kind into names and indices."
+MOST_BYTES = 4 << 30  # of a matrix with a number for every two classes
 
 
 def tensor(owner: str, argument: str, value: object, remedy: str = "") -> Tensor:
@@ -289,3 +290,12 @@ def some_classes(places: list[int], most: int = 8) -> str:
     """Return text such as ``"class 3"`` or ``"classes 0, 2 and 5 more"``."""
     shown = ", ".join(map(str, places[:most])) + (f" and {len(places) - most} more" if len(places) > most else "")
     return f"class {shown}" if len(places) == 1 else f"classes {shown}"
+
+
+def check_table(owner: str, argument: str, classes: int) -> None:
+    """Refuse so many classes that a number for every two of them takes more than 4 GiB, or what the variable says."""
+    if 8 * classes**2 > _opening.cap(MOST_BYTES):
+        got = f"{classes:,}, for which that takes {8 * classes**2 / 2**30:,.0f} GiB"
+        raise _checks.fail(
+            owner, argument, "so few classes that a number for every two of them fits", got, _opening.REMEDY
+        )

@@ -1,7 +1,8 @@
-"""Opening files: plain or gzipped, with a bound on what unpacking may fill, and texts in their encoding."""
+"""Opening files: plain or gzipped, with caps on what one input may fill, and texts in their encoding."""
 
 import gzip
 import io
+import os
 import re
 import shlex
 import zlib
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TextIO, final
 
-from labelspace import _checks, _limits
+from labelspace import _checks
 
 PACKED = (".gz", ".tgz")
 BLOCK = 1 << 20
@@ -20,6 +21,10 @@ BLOCK = 1 << 20
 MOST = 4 << 30
 HARMLESS = 64 << 20
 TIGHTEST = 200
+# the one variable that sets the caps
+VARIABLE = "LABELSPACE_MAX_UNPACKED"
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+REMEDY = f"If you trust it, raise the cap, for example with {VARIABLE}=16G in front of the command."
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -28,6 +33,38 @@ class Asked(NamedTuple):
 
     owner: str
     argument: str
+
+
+def cap(usual: int) -> int:
+    """Return how many bytes (of a text, characters) may be filled: the variable's number where it is set.
+
+    Args:
+        usual: what holds where nobody said anything.
+
+    Example:
+        >>> cap(4096)
+        4096
+    """
+    said = chosen()
+    return usual if said is None else said
+
+
+def chosen() -> int | None:
+    """Return the number in ``$LABELSPACE_MAX_UNPACKED``: bytes, or with a letter such as ``500M`` or ``16G``."""
+    text = os.environ.get(VARIABLE, "").strip()
+    if not text:
+        return None
+    found = re.fullmatch(r"([0-9]{1,15})\s*([KMGT]?)(?:i?B)?", text, re.IGNORECASE)
+    if found is None or int(found[1]) == 0:
+        raise _checks.fail("labelspace", VARIABLE, "a number of bytes such as 500M or 16G", repr(text))
+    return int(found[1]) * UNITS[found[2].upper()]
+
+
+def check_regular(owner: str, argument: str, path: Path) -> None:
+    """Refuse devices and pipes: they have no end, or wait for one. What is not there is left to whoever opens it."""
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "a device or a pipe"
+        raise _checks.fail(owner, argument, "a file", f"{path}, which is {kind}")
 
 
 def packed(path: Path) -> bool:
@@ -44,7 +81,7 @@ def opened(path: Path, asked: Asked, most: int | None = None) -> Iterator[Binary
         asked: whose argument it is, for the message about a file that unpacks to more than it may.
         most: how many bytes a gzipped file may unpack to, where its content says so.
     """
-    _limits.check_regular(*asked, path)
+    check_regular(*asked, path)
     if not packed(path):
         with path.open("rb") as file:
             yield file
@@ -55,7 +92,7 @@ def opened(path: Path, asked: Asked, most: int | None = None) -> Iterator[Binary
 
 def may_unpack(size: int) -> int:
     """Return how many bytes a packed file of this size may unpack to."""
-    return _limits.cap(min(MOST, max(HARMLESS, TIGHTEST * size)))
+    return cap(min(MOST, max(HARMLESS, TIGHTEST * size)))
 
 
 def check_unpacked(path: Path, count: int, size: int, asked: Asked, what: str = "a file") -> None:
@@ -71,7 +108,7 @@ def check_unpacked(path: Path, count: int, size: int, asked: Asked, what: str = 
     if count > max(size, may_unpack(size)):
         expected = f"{what} that unpacks to at most {may_unpack(size):,} bytes"
         got = f"{count:,} in the {size:,} bytes of {path.name}"
-        remedy = f"It is damaged, or made to fill the memory. {_limits.REMEDY}"
+        remedy = f"It is damaged, or made to fill the memory. {REMEDY}"
         raise _checks.fail(*asked, expected, got, remedy)
 
 
@@ -147,6 +184,6 @@ class _Capped(io.RawIOBase):
             expected = f"a file that unpacks to at most {self.allowed:,} bytes"
             got = f"more than that in the {self.size:,} bytes of {self.path.name}"
             remedy = f"It is damaged, or made to fill the memory. If you trust it, unpack it first: gzip -d {self.path}"
-            remedy += f", or raise the cap: {_limits.VARIABLE}=16G"
+            remedy += f", or raise the cap: {VARIABLE}=16G"
             raise _checks.fail(*self.asked, expected, got, remedy)
         return count

@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, NoReturn, Protocol, TextIO, TypeVar
 
-from labelspace import _checks, _limits
+from labelspace import _checks, _opening
 from labelspace._opening import Asked, damaged, decoded, opened, text_of
 
 # prices of 2,000 classes fit; a file beyond this is data, not something a person wrote
@@ -71,7 +71,7 @@ def read_text(argument: str, path: Path) -> str:
     """Return the text of a small file that a person wrote, in whatever encoding; its lines end alike."""
     if not is_there(path):
         raise FileNotFoundError(f"`{argument}` names the file {path}, which does not exist.")
-    largest = _limits.cap(LARGEST)
+    largest = _opening.cap(LARGEST)
     try:
         with opened(path, Asked(OWNER, argument), largest) as file:
             content = file.read(largest + 1)
@@ -80,7 +80,7 @@ def read_text(argument: str, path: Path) -> str:
         raise _checks.fail(OWNER, argument, "a file that can be read", got) from error
     if len(content) > largest:
         got = f"{path.name} of {path.stat().st_size / 2**20:.0f} MB"
-        raise _checks.fail(OWNER, argument, f"a text file of at most {largest / 2**20:.0f} MB", got, _limits.REMEDY)
+        raise _checks.fail(OWNER, argument, f"a text file of at most {largest / 2**20:.0f} MB", got, _opening.REMEDY)
     text = decoded(content)
     if "\0" in text:
         raise _checks.fail(OWNER, argument, "a text file", f"{path.name}, which is none")
@@ -193,17 +193,17 @@ def separator_of(lines: Sequence[str], usual: str | None = None, wanted: Sequenc
 
 
 def _lines(path: Path, text: TextIO, asked: Asked) -> Iterator[str]:
-    longest = _limits.cap(LONGEST)
+    longest = _opening.cap(LONGEST)
     while line := text.readline(longest):
         if len(line) == longest:
-            raise damaged(path, f"a line of more than {longest:,} characters", asked, _limits.REMEDY)
+            raise damaged(path, f"a line of more than {longest:,} characters", asked, _opening.REMEDY)
         yield line
 
 
 @contextmanager
 def _long_cells() -> Iterator[None]:
     """Let cells be as long as they may; the limit is the process's, and is put back before anyone else runs."""
-    before = csv.field_size_limit(min(_limits.cap(LONGEST), LARGEST_LIMIT))
+    before = csv.field_size_limit(min(_opening.cap(LONGEST), LARGEST_LIMIT))
     try:
         yield
     finally:

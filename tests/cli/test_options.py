@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from labelspace.cli.options import parsed_options, reader_options
+from labelspace import InputError
+from labelspace.cli.options import parsed_options, reader_options, training_fields
+from labelspace.training.config import make_config
 
 
 def test_only_what_was_typed_is_an_option():
@@ -33,3 +35,15 @@ def test_delimiters_that_are_hard_to_type(typed, character):
 
 def test_values_are_json_or_text():
     assert parsed_options(["a=1", "b=[1, 2]", "c=x=y", "d="]) == {"a": 1, "b": [1, 2], "c": "x=y", "d": ""}
+
+
+def test_what_was_not_typed_keeps_its_default() -> None:
+    options = training_fields(milestones="40, 80", momentum=0.0, gamma=None, best_by=None)
+    assert options == {"momentum": 0.0, "milestones": [40, 80]}
+    config = make_config(schedule="step", **options)
+    assert (config.milestones, config.gamma, config.momentum) == ((40, 80), 0.1, 0.0)
+
+
+def test_milestones_that_are_none() -> None:
+    with pytest.raises(InputError, match="`--milestones` must be epochs separated by commas, such as 40,80. Got '4;8'"):
+        training_fields(milestones="4;8")

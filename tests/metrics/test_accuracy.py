@@ -114,7 +114,7 @@ def test_the_number_of_classes_is_checked():
         confusion_counts(torch.randn(2, 4), [0, 1], classes=3)
     with pytest.raises(ValueError, match="`predictions` of confusion_counts must be class indices from 0 to 1. Got 2"):
         confusion_counts([0, 2], [0, 1], classes=2)
-    with pytest.raises(ValueError, match="`y` of confusion_counts must be class indices from 0 to 1. Got 2 at position 1"):
+    with pytest.raises(ValueError, match="`y` of confusion_counts must be class indices .* Got 2 at position 1"):
         confusion_counts([0, 1], [0, 2], classes=2)
 
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from labelspace import LabelSpace, cost, groups, ordinal, permuted, tree, uniform, wordnet
-from labelspace.cli.label_templates import cost_template
+from labelspace.cli.label_views import cost_template
 from labelspace.spec.named import order
 from labelspace.spec.prices import cost_words, has_prices, implied, prices
 

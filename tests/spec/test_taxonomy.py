@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from labelspace import tree
-from labelspace.cli.label_templates import space_template
+from labelspace.cli.label_views import space_template
 from labelspace.spec.named import named
 from labelspace.spec.taxonomy import taxonomy
 from labelspace.spec.words import words

@@ -11,9 +11,8 @@ import typer
 from labelspace._cells import names_in
 from labelspace._checks import InputError
 from labelspace.cli import options as shared
-from labelspace.cli import training_options as training
-from labelspace.cli.compare_options import of_methods, of_settings, seeds_of
 from labelspace.cli.flags import speaks_of_flags
+from labelspace.cli.options import of_methods, of_settings, seeds_of
 from labelspace.cli.progress import ComparisonBars
 from labelspace.cli.screen import bad_input_exits, console, print_json
 from labelspace.report.table import text_table
@@ -98,20 +97,20 @@ def compare(
     batch_size: Annotated[int | None, typer.Option(help="Samples per step.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Of the optimizer.")] = None,
     optimizer: Annotated[str | None, typer.Option(help="sgd, adam or adamw.")] = None,
-    momentum: training.Momentum = None,
+    momentum: shared.Momentum = None,
     schedule: Annotated[
         str | None, typer.Option(help="Of the rate, as in train: constant, linear, step, …", show_default="linear")
     ] = None,
-    milestones: training.Milestones = None,
-    gamma: training.Gamma = None,
-    warmup_epochs: training.WarmupEpochs = None,
+    milestones: shared.Milestones = None,
+    gamma: shared.Gamma = None,
+    warmup_epochs: shared.WarmupEpochs = None,
     weight_decay: Annotated[float | None, typer.Option(help="Of everything but learned labels.")] = None,
-    clip: training.Clip = None,
-    augment: training.Augment = None,
+    clip: shared.Clip = None,
+    augment: shared.Augment = None,
     label_noise: Annotated[
         str | None, typer.Option(help="pairwise:RATE or symmetric:RATE, in training labels only.")
     ] = None,
-    best_by: training.BestBy = None,
+    best_by: shared.BestBy = None,
     setting: Annotated[
         list[str] | None,
         typer.Option(
@@ -120,7 +119,7 @@ def compare(
             help="Any other setting of the training or the plan: head_l2=0.1, patience=5, precision=bfloat16, …",
         ),
     ] = None,
-    device: training.Device = None,
+    device: shared.Device = None,
     margin: Annotated[float | None, typer.Option(help="Relative changes within ± this do not matter.")] = None,
     level: Annotated[float | None, typer.Option(help="Of the intervals.", show_default="0.95")] = None,
     inverted: Annotated[bool, typer.Option("--inverted", help="Undo a known smoothing before decisions.")] = False,
@@ -198,7 +197,7 @@ def compare(
         "batch_size": batch_size,
         "learning_rate": learning_rate,
         "optimizer": optimizer,
-        **training.given(
+        **shared.training_fields(
             momentum=momentum,
             milestones=milestones,
             gamma=gamma,

@@ -17,8 +17,17 @@ from labelspace.cli.label_input import (
     prices_of,
     space_of,
 )
-from labelspace.cli.label_templates import cost_template, space_template
-from labelspace.cli.label_views import cheapest, difference, heat_map, nearest, shortened, summary, title
+from labelspace.cli.label_views import (
+    cheapest,
+    cost_template,
+    difference,
+    heat_map,
+    nearest,
+    shortened,
+    space_template,
+    summary,
+    title,
+)
 from labelspace.cli.options import DataDir, DataOption, Label, reader_options
 from labelspace.cli.screen import bad_input_exits, console, print_file, print_json
 from labelspace.space import LabelSpace

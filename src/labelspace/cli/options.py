@@ -1,11 +1,13 @@
-"""Options that commands share: how data are to be read."""
+"""What people type: options of data and of training that commands share, and those of methods, seeds and plans."""
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from labelspace import _checks
 from labelspace._checks import InputError
 from labelspace.cli.flags import flag as flag_of
 from labelspace.data.chosen import plain
@@ -50,6 +52,35 @@ DataDir = Annotated[
 ]
 
 CHARACTERS = {"tab": "\t", r"\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
+# how a model is trained; what they may be is for ``Config`` to say
+Optimizer = Annotated[str, typer.Option("--optimizer", help="sgd, adam or adamw.")]
+Momentum = Annotated[float | None, typer.Option("--momentum", help="Of sgd, 0.9 if not said; 0 for none.")]
+Schedule = Annotated[
+    str,
+    typer.Option("--schedule", help="Of the rate: constant, linear, step (--milestones) or exponential (--gamma)."),
+]
+Milestones = Annotated[
+    str | None,
+    typer.Option("--milestones", metavar="EPOCHS", help="Where a step schedule multiplies by --gamma: 40,80."),
+]
+Gamma = Annotated[
+    float | None, typer.Option("--gamma", help="The rate's factor at each milestone (0.1 if not said) or every epoch.")
+]
+WarmupEpochs = Annotated[
+    int | None, typer.Option("--warmup-epochs", help="Epochs over which the rate rises linearly to its start.")
+]
+Clip = Annotated[float | None, typer.Option("--clip", help="Largest norm of the gradient.")]
+BestBy = Annotated[
+    str | None,
+    typer.Option("--best-by", help="Epoch to keep: last, or by validation nll (as --patience does) or error."),
+]
+Device = Annotated[str | None, typer.Option("--device", help="auto, cpu (if not said), cuda, cuda:1 or mps.")]
+Augment = Annotated[
+    list[str] | None,
+    typer.Option("--augment", help="crop, flip, rotate:20, resized-crop, cutout:8, mixup:0.2, …; repeatable."),
+]
+
+OTHER_FLAGS = {"method_options": "--option", "data_options": "--data-option", "probabilities": "--inverted"}
 
 
 def reader_options(
@@ -122,3 +153,79 @@ def _size(text: str) -> int | list[int]:
         raise InputError("", "--resize", "a size such as 64 or 48x64", repr(text))
     sizes = [int(part) for part in parts]
     return sizes[0] if len(sizes) == 1 else sizes
+
+
+def training_fields(*, milestones: str | None = None, **values: object) -> dict[str, object]:
+    """Return what was typed as fields of ``Config``; what was not is left out, so that its defaults hold.
+
+    Args:
+        milestones: epochs separated by commas.
+        values: of other fields, None where nothing was typed.
+
+    Example:
+        >>> training_fields(milestones="40, 80", momentum=0.0, gamma=None)
+        {'momentum': 0.0, 'milestones': [40, 80]}
+    """
+    typed = {name: value for name, value in values.items() if value is not None}
+    if milestones is None:
+        return typed
+    parts = [part.strip() for part in milestones.split(",")]
+    if not all(part.isdecimal() for part in parts):
+        raise InputError("", "--milestones", "epochs separated by commas, such as 40,80", repr(milestones))
+    return {**typed, "milestones": [int(part) for part in parts]}
+
+
+def of_methods(texts: list[str]) -> dict[str, dict[str, Any]]:
+    """Read ``METHOD.NAME=VALUE`` texts.
+
+    Example:
+        >>> of_methods(["lwal.dim=100", "lwal.repel=10", "mixed.learn=class"])
+        {'lwal': {'dim': 100, 'repel': 10}, 'mixed': {'learn': 'class'}}
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        parsed = parsed_options([text], "--option", "lwal.dim=100")
+        for place, value in parsed.items():
+            # a name may hold a dot, an option does not
+            method, dot, name = place.rpartition(".")
+            if not dot or not method or not name:
+                remedy = "For example --option lwal.dim=100."
+                raise _checks.fail("", "--option", "METHOD.NAME=VALUE", repr(text), remedy)
+            if name in found.setdefault(method, {}):
+                raise _checks.fail("", "--option", "given once for each option", f"{place} twice")
+            found[method][name] = value
+    return found
+
+
+def of_settings(texts: list[str], flags: Collection[str]) -> dict[str, Any]:
+    """Read ``NAME=VALUE`` texts of fields of a plan.
+
+    Args:
+        texts: what was typed.
+        flags: names that have a flag of their own.
+    """
+    from labelspace.comparison.plan import OWN, TRAINING
+
+    found = parsed_options(texts, "--set", "head_l2=0.1")
+    for name in found:
+        if name in flags and name in (*OWN, *TRAINING):
+            instead = OTHER_FLAGS.get(name, f"--{name.replace('_', '-')}")
+            raise _checks.fail("", f"--set {name}", f"left out: it is {instead}", "it")
+        _checks.choice("", "--set", name, [each for each in (*TRAINING, *OWN) if each not in flags])
+    return found
+
+
+def seeds_of(text: str) -> int | list[int]:
+    """Read a number of seeds, or seeds with commas between.
+
+    Example:
+        >>> seeds_of("6"), seeds_of("12, 123"), seeds_of("12,")
+        (6, [12, 123], [12])
+    """
+    parts = [part.strip() for part in text.split(",")]
+    listed = parts[:-1] if len(parts) > 1 and not parts[-1] else parts
+    try:
+        numbers = [int(part) for part in listed]
+    except ValueError as error:
+        raise _checks.fail("", "--seeds", "a number of seeds, or seeds such as 12,123,1234", repr(text)) from error
+    return numbers if len(parts) > 1 else numbers[0]

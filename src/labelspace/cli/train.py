@@ -10,7 +10,6 @@ import typer
 from labelspace import _devices, _distributed
 from labelspace._checks import InputError
 from labelspace.cli import options as shared
-from labelspace.cli import training_options as training
 from labelspace.cli.flags import speaks_of_flags
 from labelspace.cli.options import parsed_options
 from labelspace.cli.screen import TrainingBar, bad_input_exits, console, errors, print_json
@@ -60,24 +59,24 @@ def train(
     limit: Annotated[str | None, typer.Option(help="Cap on training samples: 5000, or a share: 50%.")] = None,
     batch_size: Annotated[int, typer.Option(help="Samples per step.")] = 128,
     learning_rate: Annotated[float, typer.Option(help="Of the optimizer.")] = 1e-3,
-    optimizer: training.Optimizer = "adam",
-    momentum: training.Momentum = None,
-    schedule: training.Schedule = "constant",
-    milestones: training.Milestones = None,
-    gamma: training.Gamma = None,
-    warmup_epochs: training.WarmupEpochs = None,
+    optimizer: shared.Optimizer = "adam",
+    momentum: shared.Momentum = None,
+    schedule: shared.Schedule = "constant",
+    milestones: shared.Milestones = None,
+    gamma: shared.Gamma = None,
+    warmup_epochs: shared.WarmupEpochs = None,
     weight_decay: Annotated[float, typer.Option(help="Of everything but learned labels.")] = 0.0,
     head_l2: Annotated[float, typer.Option(help="λ of a penalty λ·Σw² on the last linear layer's weights.")] = 0.0,
-    clip: training.Clip = None,
-    augment: training.Augment = None,
+    clip: shared.Clip = None,
+    augment: shared.Augment = None,
     label_noise: Annotated[str | None, typer.Option(help="pairwise:RATE or symmetric:RATE.")] = None,
     patience: Annotated[int | None, typer.Option(help="Stop after so many epochs without a better one.")] = None,
-    best_by: training.BestBy = None,
+    best_by: shared.BestBy = None,
     record: Annotated[
         list[str] | None,
         typer.Option(help="test-curve: test accuracy and seconds of every epoch, which no choice looks at."),
     ] = None,
-    device: training.Device = None,
+    device: shared.Device = None,
     threads: Annotated[int, typer.Option(help="Of torch; results depend on it.")] = 1,
     teacher: Annotated[str | None, typer.Option(help="Run folder whose model teaches (kd).")] = None,
     label: shared.Label = None,
@@ -121,7 +120,7 @@ def train(
         "head_l2": head_l2,
         "augment": augment or [],
         "record": record or [],
-        **training.given(
+        **shared.training_fields(
             momentum=momentum,
             milestones=milestones,
             gamma=gamma,

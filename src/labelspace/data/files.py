@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from labelspace import _checks, _limits, _opening
+from labelspace import _checks, _opening
 from labelspace._opening import BLOCK, HARMLESS, Asked, packed
 
 ASKED = Asked("data.load", "name_or_path")
@@ -60,8 +60,8 @@ def whole(path: Path) -> bytes:
     about = path.stat()
     if not stat.S_ISREG(about.st_mode):
         raise ValueError("a device or a pipe, no file")
-    if about.st_size > _limits.cap(_opening.MOST):
-        raise ValueError(f"{about.st_size:,} bytes, more than the cap of {_limits.cap(_opening.MOST):,}")
+    if about.st_size > _opening.cap(_opening.MOST):
+        raise ValueError(f"{about.st_size:,} bytes, more than the cap of {_opening.cap(_opening.MOST):,}")
     return path.read_bytes()
 
 

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, NamedTuple, final
 
 import numpy as np
 
-from labelspace import _checks, _limits
+from labelspace import _checks, _opening
 from labelspace._opening import Asked, check_unpacked
 from labelspace.data.digests import Array
 
@@ -71,7 +71,7 @@ class Stored(Mapping[str, Array]):
         if path.is_dir():
             self.files = {file.stem: file.name for file in sorted(path.glob("*.npy"))}
             return
-        _limits.check_regular(owner, argument, path)
+        _opening.check_regular(owner, argument, path)
         with self._sound(), zipfile.ZipFile(path) as archive:
             self.files = {name.removesuffix(".npy"): name for name in archive.namelist()}
 
@@ -104,7 +104,7 @@ class Stored(Mapping[str, Array]):
         """Give the file of an array, and how many bytes it has, after checking that so many may be unpacked."""
         inside = self.files[name]
         if self.path.is_dir():
-            _limits.check_regular(self.owner, self.argument, self.path / inside)
+            _opening.check_regular(self.owner, self.argument, self.path / inside)
             with self._sound(), (self.path / inside).open("rb") as plain:
                 yield plain, (self.path / inside).stat().st_size
             return

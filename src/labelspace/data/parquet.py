@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from labelspace import _limits
+from labelspace import _opening
 from labelspace._opening import Asked, check_unpacked, may_unpack
 
 ROWS = 4096
@@ -54,7 +54,7 @@ def count(path: Path, asked: Asked) -> int:
 
 
 def _opened(path: Path, asked: Asked) -> Any:
-    _limits.check_regular(asked.owner, asked.argument, path)
+    _opening.check_regular(asked.owner, asked.argument, path)
     parquet: Any = importlib.import_module("pyarrow.parquet")
     with _translated():
         metadata = parquet.ParquetFile(path).metadata

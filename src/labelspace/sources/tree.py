@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from labelspace import _checks, _limits
+from labelspace import _checks, _inputs
 from labelspace._tables import read_text
 from labelspace.space import LabelSpace, kept_mass
 
@@ -45,7 +45,7 @@ def tree(
     classes = [node for node in parent_of if node not in inner] if leaves is None else list(leaves)
     names = _checks.class_names("tree", classes)
     _checks.known_names("tree", "leaves", names, list(parent_of))
-    _limits.check_table("tree", "leaves", len(names))
+    _inputs.check_table("tree", "leaves", len(names))
     hops = _hops([_path(parent_of, name) for name in names])
     source = {"builder": "tree", "decay": factor, "parents": parent_of}
     return LabelSpace(names, hop_relations(hops, factor), "relations", source, hops)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 import torch
 
-from labelspace import _checks, _limits, _opening
+from labelspace import _checks, _opening
 from labelspace.data import images, memory, tables
 from labelspace.data.digests import Array
 from labelspace.data.found import Found
@@ -224,13 +224,13 @@ def _one_shape(part: str, rows: Sequence[Array]) -> Array:
 
 def _check_room(rows: Sequence[Array], count: int) -> None:
     """Refuse, from the first sample on, what would take more memory than anything that is read may fill."""
-    most = _limits.cap(_opening.MOST)
+    most = _opening.cap(_opening.MOST)
     if len(rows) & (len(rows) - 1):  # asked after 1, 2, 4, 8 … samples: pictures may differ in size
         return
     taken = sum(row.nbytes for row in rows) * count // len(rows)
     if taken > most:
         got = f"{count:,} samples that take about {taken:,}"
-        raise _checks.fail(OWNER, "name_or_path", f"data of at most {most:,} bytes", got, _limits.REMEDY)
+        raise _checks.fail(OWNER, "name_or_path", f"data of at most {most:,} bytes", got, _opening.REMEDY)
 
 
 def _classes(part: Any) -> tuple[str, ...] | None:
