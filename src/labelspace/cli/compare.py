@@ -17,6 +17,7 @@ from labelspace.cli.progress import ComparisonBars
 from labelspace.cli.screen import bad_input_exits, console, print_json
 from labelspace.report.table import text_table
 from labelspace.report.words import size
+from labelspace.spec.prices import RULES
 
 if TYPE_CHECKING:
     from labelspace.comparison import Comparison
@@ -73,7 +74,7 @@ def compare(
     ] = None,
     cost: Annotated[
         str | None,
-        typer.Option(help='What mistakes cost: a CSV of prices, ordinal, squared, tree or "under=5,over=1".'),
+        typer.Option(help=f'What mistakes cost: a CSV of prices, {", ".join(RULES[1:])} or "under=5,over=1".'),
     ] = None,
     model: Annotated[str | None, typer.Option(help="A model's name, or auto.", show_default="auto")] = None,
     backbone: Annotated[

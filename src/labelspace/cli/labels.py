@@ -31,6 +31,7 @@ from labelspace.cli.label_views import (
 from labelspace.cli.options import DataDir, DataOption, Label, reader_options
 from labelspace.cli.screen import bad_input_exits, console, print_file, print_json
 from labelspace.space import LabelSpace
+from labelspace.spec.prices import RULES
 from labelspace.spec.words import words
 
 MOST_SQUARES = 20
@@ -51,7 +52,7 @@ Spec = Annotated[
 Classes = Annotated[str | None, typer.Option(help="The classes: cat,dog,car, or how many.")]
 Data = Annotated[str | None, typer.Option(help="Take the classes from a dataset: a name, folder or file.")]
 Cost = Annotated[
-    bool, typer.Option("--cost", help="Read it as prices: ordinal, squared, tree, under=5,over=1 or a CSV file.")
+    bool, typer.Option("--cost", help=f"Read it as prices: {', '.join(RULES[1:])}, under=5,over=1 or a CSV file.")
 ]
 Beside = Annotated[str | None, typer.Option("--space", help="With --cost: the space whose order or tree is priced.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -15,11 +15,10 @@ from labelspace.sources.lda import lda
 from labelspace.sources.wordnet import wordnet
 from labelspace.space import LabelSpace
 from labelspace.spec.named import named, numeric_order, order_of
-from labelspace.spec.prices import CostSpec, cost_words, has_prices, implied, prices
+from labelspace.spec.prices import NEED_ORDER, CostSpec, cost_words, has_prices, implied, prices
 from labelspace.spec.words import spoken_space
 
 IMBALANCE = 2.0  # the largest class of the test data against the smallest
-STEPPED = ("ordinal", "squared", "steps")  # rules of prices that need an order
 WORDS = {"ordinal": "order", "tree": "tree", "wordnet": "tree", "groups": "groups"}
 
 
@@ -47,7 +46,7 @@ class Knowledge(NamedTuple):
     def _ranks(self, names: Sequence[str]) -> Tensor | None:
         """Return the place of each class in their order; prices per step know one too, where names are numbers."""
         order: Sequence[str] | None = order_of(self.space)
-        if order is None and self.cost.source.get("rule") in STEPPED:
+        if order is None and self.cost.source.get("rule") in NEED_ORDER:
             order = numeric_order(names)
         return None if order is None else torch.tensor([list(order).index(name) for name in names])
 

@@ -1,7 +1,7 @@
 """What mistakes cost, as people say it: a rule in a word, a price per step, or a table of prices."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,13 @@ from labelspace.spec.naming import OWNER, listed, suggestion
 from labelspace.spec.price_tables import TEMPLATE, read_prices
 
 CostSpec = str | Path | LabelSpace | Numbers | None  # what mistakes cost, as it may be given
-RULES = ("uniform", "ordinal", "squared", "tree")
+# a rule that prices the steps between two classes of an order is one line here: its words, and the price of steps
+DISTANCES: dict[str, tuple[str, Callable[[Tensor], Tensor]]] = {
+    "ordinal": ("distance in the order", torch.abs),
+    "squared": ("squared distance", torch.square),
+}
+RULES = ("uniform", *DISTANCES, "tree")
+NEED_ORDER = (*DISTANCES, "steps")
 INSIDE = 0.5  # the price of a mistake inside a group; one between groups costs 1
 
 
@@ -58,9 +64,8 @@ def prices(spec: CostSpec, names: Sequence[str], space: LabelSpace | None = None
     text = "uniform" if spec is None else str(spec).strip()
     if text == "uniform":
         return _space(classes, torch.ones(len(classes), len(classes)), rule="uniform")
-    if text in ("ordinal", "squared"):
-        steps = _steps(text, classes, space)
-        return _space(classes, steps.abs() if text == "ordinal" else steps.square(), rule=text)
+    if text in DISTANCES:
+        return _space(classes, DISTANCES[text][1](_steps(text, classes, space)), rule=text)
     if text == "tree":
         return _of_tree(classes, space)
     if "=" in text and not is_there(Path(text)):
@@ -129,8 +134,7 @@ def _rule_words(cost: LabelSpace) -> str:
     source = cost.source
     under, over = (_number(source.get(side, 1)) for side in ("under", "over"))
     words = {
-        "ordinal": "distance in the order",
-        "squared": "squared distance",
+        **{rule: said for rule, (said, _) in DISTANCES.items()},
         "tree": "tree distance (the farthest costs 1)",
         "groups": f"{INSIDE:g} inside a group, 1 between groups",
         "steps": f"{under:g} per step below the true class, {over:g} per step above",

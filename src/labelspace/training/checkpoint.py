@@ -6,10 +6,12 @@ What one holds is looked at before any of it is used: it must belong to the run 
 import errno
 import hashlib
 import io
+import math
 import os
 import warnings
 import zipfile
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from numbers import Real
 from pathlib import Path
 from typing import Any, TypedDict, cast
@@ -25,6 +27,21 @@ CURRENT, PREVIOUS = "checkpoint.pt", "checkpoint-previous.pt"
 
 class CheckpointError(OSError):
     """A checkpoint that could not be written; the one before it is still there."""
+
+
+@dataclass
+class Progress:
+    """Where a run is: everything besides weights that a checkpoint must hold; a field that is added here is kept."""
+
+    epoch: int = 0
+    step: int = 0
+    loss_sum: float = 0.0
+    history: list[dict[str, float]] = field(default_factory=list)
+    best_value: float = math.inf
+    best_epoch: int = -1
+    best: dict[str, Tensor] | None = None
+    seconds: float = 0.0  # of this epoch's steps so far, also those before a resume
+    times: list[dict[str, float]] = field(default_factory=list)
 
 
 class State(TypedDict):
@@ -95,10 +112,9 @@ def _read(path: Path) -> dict[str, object]:
     }  # as it was called
 
 
-PARTS = {"learner", "optimizer", "scaler", "progress"}
-NUMBERS = {"epoch": int, "step": int, "loss_sum": float, "best_value": float, "best_epoch": int, "seconds": float}
-PLACE = {"epoch": 0, "step": 0, "best_epoch": -1}
-LISTS = ("history", "times")
+USUAL = Progress()
+NUMBERS = {name: type(value) for name, value in vars(USUAL).items() if isinstance(value, int | float)}
+LISTS = tuple(name for name, value in vars(USUAL).items() if isinstance(value, list))
 
 
 class Unfit(ValueError):
@@ -118,7 +134,7 @@ def check_state(
         steps: of an epoch.
     """
     parts = _dict(state, "it does not hold what a checkpoint does")
-    _expect(set(parts) == PARTS, "it does not hold what a checkpoint does")
+    _expect(set(parts) == set(State.__annotations__), "it does not hold what a checkpoint does")
     scaler = _dict(parts["scaler"], "its scaler is another")
     _expect(all(isinstance(value, Real) for value in scaler.values()), "its scaler is another")
     _check_weights(parts["learner"], weights)
@@ -179,7 +195,8 @@ def _check_progress(facts: dict[object, object], weights: Mapping[str, Tensor], 
         value = facts.get(name, kind())
         fits = type(value) is int if kind is int else isinstance(value, Real) and not isinstance(value, bool)
         _expect(fits, f"its {name} is {value!r:.60}")
-    epoch, step, best = (cast(int, facts.get(name, usual)) for name, usual in PLACE.items())
+    place = ("epoch", "step", "best_epoch")
+    epoch, step, best = (cast(int, facts.get(name, getattr(USUAL, name))) for name in place)
     _expect(0 <= epoch <= epochs and 0 <= step <= steps and -1 <= best < max(epoch, 1), "its place is not in this run")
     lines = {name: facts.get(name, []) for name in LISTS}
     for name, given in lines.items():

@@ -3,7 +3,6 @@
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -25,21 +24,6 @@ IGNORED = -100
 
 class TrainingError(_checks.WorkError):
     """Training that cannot go on, for example because the loss is not a number."""
-
-
-@dataclass
-class Progress:
-    """Where a run is: everything besides weights that a checkpoint must hold."""
-
-    epoch: int = 0
-    step: int = 0
-    loss_sum: float = 0.0
-    history: list[dict[str, float]] = field(default_factory=list)
-    best_value: float = math.inf
-    best_epoch: int = -1
-    best: dict[str, Tensor] | None = None
-    seconds: float = 0.0  # of this epoch's steps so far, also those before a resume
-    times: list[dict[str, float]] = field(default_factory=list)
 
 
 class Loop:
@@ -81,7 +65,7 @@ class Loop:
         self.teacher = None if teacher is None else teacher.to(self.device)
         self.optimizer = make_optimizer(self.config, self.learner.parameter_groups(self.config.weight_decay))
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.config.precision == "float16")
-        self.progress = Progress()
+        self.progress = checkpoint.Progress()
         self._restore()
         # of the losses of this epoch; on the device, where reading it would make every step wait
         self.total = torch.tensor(self.progress.loss_sum, dtype=_devices.wide(self.device), device=self.device)
@@ -266,7 +250,7 @@ class Loop:
         self.optimizer.load_state_dict(state["optimizer"])
         if state.get("scaler"):
             self.scaler.load_state_dict(state["scaler"])
-        self.progress = Progress(**state["progress"])
+        self.progress = checkpoint.Progress(**state["progress"])
         self.report("resumed", {"epoch": self.progress.epoch, "step": self.progress.step})
 
     def _check_state(self, state: object) -> None:
