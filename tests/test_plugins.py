@@ -1,8 +1,12 @@
 """What installed packages offer is imported when it is asked for, and a broken one stands in nobody's way."""
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
+from torch import nn
 from typer.testing import CliRunner
 
 import labelspace
@@ -60,3 +64,52 @@ def test_a_key_follows_what_a_thing_does() -> None:
     assert _plugins.content_key(labelspace.UniformSmoothing) == _plugins.content_key(labelspace.UniformSmoothing)
     assert _plugins.content_key(labelspace.UniformSmoothing) != _plugins.content_key(labelspace.Focal)
     assert _plugins.code_key({"labelspace.methods": "lls", "labelspace.models": "linear"}) == ""
+
+
+SCALE = 1.0  # a global, as in somebody's script
+
+
+def scaled(input_shape: object, output_dim: int) -> nn.Module:
+    return nn.Linear(output_dim, round(output_dim * SCALE))
+
+
+def through_another(input_shape: object, output_dim: int) -> nn.Module:
+    return scaled(input_shape, output_dim)
+
+
+@pytest.mark.parametrize("factory", [scaled, through_another])
+def test_a_global_that_a_function_uses_is_part_of_its_key(
+    factory: Callable[..., nn.Module], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_plugins, "BEGAN", time.time())
+    before = _plugins.content_key(factory)
+    assert _plugins.content_key(factory) == before
+    monkeypatch.setitem(factory.__globals__, "SCALE", 2.0)
+    assert _plugins.content_key(factory) != before
+    monkeypatch.setitem(factory.__globals__, "SCALE", object())
+    assert _plugins.content_key(factory) != _plugins.content_key(factory)
+
+
+class Hidden(nn.Module):
+    def __init__(self, factor: float, offset: float) -> None:
+        super().__init__()
+        self._factor = factor
+        self.register_buffer("offset", torch.tensor(offset), persistent=False)
+
+
+def test_what_a_module_hides_is_part_of_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_plugins, "BEGAN", time.time())
+    keys = [_plugins.content_key(Hidden(*values)) for values in ((1.0, 0.0), (1.0, 0.0), (2.0, 0.0), (1.0, 3.0))]
+    assert keys[0] == keys[1]
+    assert len(set(keys)) == 3
+
+
+def test_a_file_that_was_edited_since_has_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_plugins, "BEGAN", 0.0)
+    assert _plugins.content_key(scaled) != _plugins.content_key(scaled)
+
+
+def test_recurrent_layers_have_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_plugins, "BEGAN", time.time())
+    layer = nn.LSTM(3, 4)
+    assert _plugins.content_key(layer) == _plugins.content_key(layer)

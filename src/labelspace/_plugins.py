@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import inspect
+import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping
 from importlib import metadata
@@ -15,6 +16,8 @@ from torch import nn
 from labelspace import _checks
 
 PLAIN = (str, int, float, bool, bytes, type(None))
+OF_MODULES = frozenset(vars(nn.Module()))
+BEGAN = time.time()
 
 
 class Plugin(NamedTuple):
@@ -39,6 +42,7 @@ class Plugins:
         """Begin with nothing."""
         self.group, self.what, self.taken = group, what, taken
         self.registered: dict[str, Plugin] = {}
+        self.loaded: dict[str, Plugin] = {}
         ALL[group] = self
 
     def add(self, owner: str, name: str, content: object) -> str:
@@ -64,8 +68,9 @@ class Plugins:
 
     def find(self, name: str) -> Plugin | None:
         """Return the plug-in of a name; what an installed package offers is imported now."""
-        if name in self.registered:
-            return self.registered[name]
+        known = self.registered.get(name) or self.loaded.get(name)
+        if known is not None:
+            return known
         for offered in _offered(self.group):
             if offered.name != name:
                 continue
@@ -77,7 +82,9 @@ class Plugins:
                 remedy = "Repair that package, or remove it."
                 expected = "one that can be imported"
                 raise _checks.fail("labelspace", f"{self.what} {name!r}", expected, got, remedy) from error
-            return Plugin(self.group, name, content, content_key(content))
+            # once: what has no digest of its own has one for as long as this process lives
+            self.loaded[name] = Plugin(self.group, name, content, content_key(content))
+            return self.loaded[name]
         return None
 
     def key(self, name: str) -> str:
@@ -122,10 +129,11 @@ def install(plugins: Iterable[Plugin]) -> None:
 
 
 def content_key(content: object) -> str:
-    """Return a digest of what something does: the file that it is written in, what it holds, and its weights.
+    """Return a digest of what something does: the file that it is written in, what it holds and uses, its weights.
 
-    Where that cannot be known (code typed at a prompt, a function that holds other objects) every call gives another
-    digest, so that no run is taken for that of something else. Files that its file imports are not looked at.
+    Where that cannot be known (code typed at a prompt, a file that was edited since this process began, a function
+    that holds or uses other objects) every call gives another digest, so that no run is taken for that of something
+    else. Files that its file imports are not looked at.
     """
     digest = hashlib.blake2b(digest_size=6)
     for part in _parts(content):
@@ -141,8 +149,10 @@ def _parts(content: object) -> Iterable[bytes | None]:
         yield repr(content).encode()
         for module in content.modules():
             yield _source(type(module))
-            yield _plain([part for part in sorted(vars(module).items()) if part[0][0] != "_" and part[0] != "training"])
-        for name, tensor in content.state_dict().items():
+            yield _attributes(module)
+            yield from _used(type(module))
+        # buffers once more: those that are not saved are no less part of it
+        for name, tensor in [*content.state_dict().items(), *content.named_buffers()]:
             yield name.encode() + tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
     elif isinstance(content, functools.partial):
         yield from _parts(content.func)
@@ -155,6 +165,36 @@ def _parts(content: object) -> Iterable[bytes | None]:
         yield _plain([cell.cell_contents for cell in cells])
         yield _plain([*(getattr(content, "__defaults__", None) or ())])
         yield _plain([*sorted((getattr(content, "__kwdefaults__", None) or {}).items())])
+        yield from _used(content)
+
+
+def _attributes(module: nn.Module) -> bytes | None:
+    """Return what a module holds besides parameters, buffers and modules; torch's own say it in their text."""
+    own = type(module).__module__.partition(".")[0] != "torch"
+    taken = {"training", *OF_MODULES}
+    return _plain(
+        [part for part in sorted(vars(module).items()) if part[0] not in taken and (own or part[0][0] != "_")]
+    )
+
+
+def _used(content: object, seen: frozenset[str] = frozenset()) -> Iterable[bytes | None]:
+    """Yield the values of the globals that code uses: what it does depends on them as on what it holds."""
+    functions = [content] if inspect.isfunction(content) else []
+    if inspect.isclass(content) and content.__module__.partition(".")[0] not in ("torch", "labelspace"):
+        functions = [part for part in vars(content).values() if inspect.isfunction(part)]
+    for function in functions:
+        for name, value in sorted(inspect.getclosurevars(function).globals.items()):
+            if inspect.ismodule(value):
+                yield f"{name}={value.__name__}".encode()
+            elif inspect.isfunction(value) or inspect.isclass(value):
+                place = f"{value.__module__}.{value.__qualname__}"
+                yield f"{name}={place}".encode()
+                # of the same file: its text is known, what it uses in turn is not
+                if value.__module__ == function.__module__ and place not in seen:
+                    yield from _used(value, seen | {place})
+            else:
+                text = _plain([value])
+                yield None if text is None else name.encode() + b"=" + text
 
 
 def _source(content: object) -> bytes | None:
@@ -162,6 +202,8 @@ def _source(content: object) -> bytes | None:
     try:
         code = cast(Callable[..., object], content)  # or it is a TypeError
         file = inspect.getsourcefile(code)
+        if file is not None and Path(file).is_file() and Path(file).stat().st_mtime > BEGAN:
+            return None  # what runs may be the text of before
         text = Path(file).read_bytes() if file is not None and Path(file).is_file() else None
         text = inspect.getsource(code).encode() if text is None else text
     except (OSError, TypeError):

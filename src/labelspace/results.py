@@ -39,8 +39,7 @@ def _listed(value: object) -> object:
 
 def _inside(name: str) -> str:
     """Refuse what is no name of a folder: a run must lie where its comparison does."""
-    odd = any(kind(name).name != name for kind in (PurePosixPath, PureWindowsPath))
-    if name in ("", ".", "..") or "\0" in name or odd:
+    if name in ("", ".", "..") or "\0" in name or {PurePosixPath(name).name, PureWindowsPath(name).name} != {name}:
         raise ValueError("the name of a folder inside")
     return name
 
@@ -342,8 +341,8 @@ class Result(Part):
 
     def write(self, folder: Path) -> None:
         """Write it, whole or not at all, with the digests of its plan and of what its report is drawn from."""
-        there = [name for name in (*DRAWN_FROM, PLAN) if (folder / name).is_file()]
-        digests = {name: _files.digest((folder / name).read_bytes()) for name in there}
+        paths = [folder / name for name in (*DRAWN_FROM, PLAN)]
+        digests = {path.name: _files.digest(path.read_bytes()) for path in paths if path.is_file()}
         _files.write_json(folder / NAME, _files.sealed({**self.plain(), "files": digests}))
 
 
@@ -358,11 +357,10 @@ def fault(content: object) -> str | None:
         Result.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
+        place = ".".join(map(str, first["loc"]))
         said = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-        if first["type"] == "missing":
-            return f"without {place!r}"
-        return f"whose {place!r} is wrong ({said})" if place else said
+        wrong = f"whose {place!r} is wrong ({said})" if place else said
+        return f"without {place!r}" if first["type"] == "missing" else wrong
     return None
 
 
@@ -378,12 +376,13 @@ def read(owner: str, folder: Path, allow_damaged: bool = False) -> tuple[Result,
     facts = _facts(owner, path)
     if not isinstance(facts, dict) or facts.get("format") != FORMAT:
         got = f"{facts.get('format') if isinstance(facts, dict) else None!r} in {path}"
-        remedy = "Use the labelspace release that wrote it."
-        raise _checks.fail(owner, "folder", f"a comparison of format {FORMAT}", got, remedy)
+        expected = f"a comparison of format {FORMAT}"
+        raise _checks.fail(owner, "folder", expected, got, "Use the labelspace release that wrote it.")
     if not _files.holds(facts):
         _checks.damaged(owner, "folder", EXPECTED, path, "its content is not what was written", REMEDY, allow_damaged)
     digests = facts.get("files", {})
-    named = isinstance(digests, dict) and all(isinstance(each, str) for each in digests.values())
+    named = isinstance(digests, dict) and set(digests) <= {*DRAWN_FROM, PLAN}
+    named = named and all(isinstance(each, str) for each in digests.values())
     wrong = fault(facts) if named else "whose 'files' is wrong (names and digests)"
     if wrong is not None:
         raise _checks.fail(owner, "folder", EXPECTED, f"{path} {wrong}", REMEDY)
@@ -392,10 +391,8 @@ def read(owner: str, folder: Path, allow_damaged: bool = False) -> tuple[Result,
 
 def _facts(owner: str, path: Path) -> object:
     if not path.is_file():
-        plain = any(path.parent.glob("*/result.json"))
-        remedy = (
-            "It holds plain runs: write_runs_html shows those." if plain else "The same compare command finishes it."
-        )
+        said = ("The same compare command finishes it.", "It holds plain runs: write_runs_html shows those.")
+        remedy = said[any(path.parent.glob("*/result.json"))]
         raise _checks.fail(owner, "folder", EXPECTED, f"{path.parent}, which has no {NAME}", remedy)
     try:
         return _files.read_json(path)

@@ -157,7 +157,7 @@ def _earlier(setting: Setting) -> Result | None:
     folder, knowledge = setting.folder, setting.knowledge
     try:
         result, digests = results.read("compare", folder)
-        kept = {name: _files.digest((folder / name).read_bytes()) for name in digests}
+        kept = {name: _files.digest(_files.read_bytes(folder / name)) for name in digests}
         files = {COST: knowledge.cost if setting.judge.priced else None, SPACE: knowledge.space}
         same = all(_is_kept(folder / name, space) for name, space in files.items())
     except (OSError, ValueError):

@@ -135,6 +135,9 @@ class Trainer:
             executor=self.executor,
             report=self._reporter(phase),
         )
+        wanted = self.job.config.data_key
+        if any(isinstance(each, Run) and each.config.data_key != wanted for each in found):
+            raise WorkError("The data changed while they were compared. Run the same command again.")
         self.failures += [each for each in found if isinstance(each, Failure)]
         return [None if isinstance(each, Failure) else each for each in found]
 
@@ -172,9 +175,9 @@ class Trainer:
     def _outcome(self, entry: Entry, options: Options, runs: Sequence[Run]) -> Outcome:
         targets = None
         invertible = criterion_class(entry.method).invertible
-        fixed = entry.option == "smoothing" and invertible and not _learned(runs[0])
         strength = entry.strength(options)
-        if self.judge.inverted and fixed and strength is not None:
+        fixed = entry.option == "smoothing" and invertible and strength is not None
+        if self.judge.inverted and fixed and strength is not None and not _learned(runs[0]):
             targets = runs[0].space.relations().targets(strength)
         return Outcome([scores_of(run) for run in runs], self.judge, targets)
 
@@ -188,7 +191,8 @@ def scores_of(run: Run) -> Scores:
 def _learned(run: Run) -> bool:
     """Return whether a run learned its targets: they are then not those that its strength says."""
     names = criterion_class(run.config.method).label_parameters
-    return any(f"criterion.{name}" in run.weights for name in names)
+    weights = run.weights if names else {}
+    return any(f"criterion.{name}" in weights for name in names)
 
 
 def _best(trials: Sequence[Trial]) -> Trial:

@@ -51,8 +51,13 @@ def as_dataset(data: object, options: Mapping[str, Any] | None = None) -> Datase
         options: of ``labelspace.data.load``.
     """
     dataset = load(data, **(options or {}))
-    parts = [part for split in dataset.parts.values() for part in (split.x.numpy(), split.y.numpy())]
-    return replace(dataset, key=digests.of_values(dataset.key, list(dataset.names), *parts))
+    arrays = [part for split in dataset.parts.values() for part in (split.x.numpy(), split.y.numpy())]
+    groups = [None if split.groups is None else split.groups.numpy() for split in dataset.parts.values()]
+    texts = [None if split.text is None else list(split.text) for split in dataset.parts.values()]
+    prepared = [dataset.normalize.mean.numpy(), dataset.normalize.std.numpy()]
+    vocabulary = None if dataset.vocabulary is None else list(dataset.vocabulary)
+    said = (list(dataset.names), *arrays, *groups, *texts, *prepared, vocabulary)
+    return replace(dataset, key=digests.of_values(dataset.key, *said))
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,9 +65,7 @@ def ready(folder: str | Path, *, allow_damaged: bool = False) -> Ready:
 
 
 def _ready(stored: RunFolder) -> Ready:
-    run = Run.of_folder(stored)
-    weights = run.weights  # held from now on: the folder may be replaced while predictions are made
-    run = replace(run, read_weights=lambda: weights)
+    run = Run.of_folder(stored).holding()  # the folder may be replaced while predictions are made
     if not stored.has(FILE):
         return Ready(run, Decision("argmax", 1.0, None, run.preprocessing["names"]))
     decision, of = stored_decision(stored.path / FILE, stored.allow_damaged)

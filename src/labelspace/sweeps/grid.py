@@ -19,7 +19,7 @@ from labelspace.records import RunFolder
 from labelspace.space import LabelSpace
 from labelspace.sweeps.executors import Executor, InProcess, Outcome, Processes, WorkerDied
 from labelspace.sweeps.members import partition, train_together
-from labelspace.sweeps.present import Present, alike, known_device, known_model, named_dataset
+from labelspace.sweeps.present import Present, alike, forget, known_device, known_model, named_dataset
 from labelspace.training.build import Job, prepare
 from labelspace.training.config import Config, make_config
 from labelspace.training.loop import Report
@@ -119,6 +119,7 @@ def outcomes(
             on the CPU only.
         job: prepared from a configuration of the same data, where there is one: they are then not read again.
     """
+    forget()
     folder, executor = Path(out), executor or Processes()
     folder.mkdir(parents=True, exist_ok=True)
     if dataset is not None and not isinstance(dataset, Dataset):

@@ -22,7 +22,8 @@ from labelspace.sweeps.together import Member, Together
 from labelspace.training.build import Job, Outline, make_learner
 from labelspace.training.config import Config
 from labelspace.training.feed import HALF, Feed, preprocessing_of
-from labelspace.training.run import Run, finished_run, held, keep, own_threads_and_draws, result_of
+from labelspace.training.restored import held
+from labelspace.training.run import Run, finished_run, keep, own_threads_and_draws, result_of
 
 Outcome = Run | Exception
 OPTIONS = ("ignore_index", "reduction", "class_dim")

@@ -104,6 +104,11 @@ def known_model(config: Config, dataset: Dataset | None) -> Config:
     return config.model_copy(update={"model": automatic_model(dataset or named_dataset(config))})
 
 
+def forget() -> None:
+    """Forget the data that were read: they may have changed since."""
+    _loaded.cache_clear()
+
+
 @lru_cache(maxsize=2)
 def _loaded(name: str, options: str, changed: int) -> Dataset:
     """Return a dataset; a worker reads it once for all its runs."""

@@ -1,7 +1,8 @@
 """The model of a finished run, built from its record alone: to be used, or to teach another."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from labelspace import _checks, _plugins
+from labelspace._checks import DamagedError
 from labelspace.data.dataset import Dataset
 from labelspace.data.normalize import Normalize
 from labelspace.learner import Learner
@@ -65,7 +67,7 @@ def restored(run: Finished) -> Learner:
         _check_sizes(weights, _sizes(run, outline))
         learner = make_learner(run.config, outline, space, run.option_spaces)
         learner.load_state_dict(weights)
-    except ImportError:
+    except (ImportError, DamagedError):
         raise
     except Exception as error:  # networks of other libraries, and wrong values, raise all sorts
         raise _unfit(run, error, changed) from error
@@ -161,3 +163,9 @@ class Teacher(nn.Module):
         shape = (1, -1) + (1,) * (x.ndim - 2)
         mean, std, own_mean, own_std = (self.get_buffer(name).to(x).reshape(shape) for name in STATISTICS)
         return (x * std + mean - own_mean) / own_std
+
+
+def held(learner: Learner) -> Callable[[], dict[str, Tensor]]:
+    """Return what gives the weights that a learner has now."""
+    weights = {name: value.detach().clone().contiguous() for name, value in learner.state_dict().items()}
+    return partial(dict[str, Tensor], weights)

@@ -26,7 +26,7 @@ from labelspace.training.config import FILLED_IN, Config, make_config, recorded_
 from labelspace.training.feed import Feed, Preprocessing, preprocessing_of, scores_of, summary
 from labelspace.training.loop import Loop, Report
 from labelspace.training.preprocessed import checked
-from labelspace.training.restored import Teacher, restored
+from labelspace.training.restored import Teacher, held, restored
 
 
 class RunResult(TypedDict):
@@ -82,13 +82,13 @@ class Run:
         """Read a finished run; nothing in the folder is executed.
 
         Every file must be what the run was finished with, and all of them of one run; a folder that is replaced
-        meanwhile is read again.
+        meanwhile is read again. What was read is held: the folder may go, or become another run, afterwards.
 
         Args:
             folder: of the run.
             allow_damaged: read also what is damaged, as far as it goes, and warn.
         """
-        return whole(folder, cls.of_folder, allow_damaged)
+        return whole(folder, lambda stored: cls.of_folder(stored).holding(), allow_damaged)
 
     @classmethod
     def of_folder(cls, stored: RunFolder) -> "Run":
@@ -112,6 +112,10 @@ class Run:
             folder=stored.path,
             times=stored.times(),
         )
+
+    def holding(self) -> "Run":
+        """Return the same run with its weights in memory, whatever becomes of its folder."""
+        return replace(self, read_weights=partial(dict[str, Tensor], self.weights))
 
     @property
     def weights(self) -> dict[str, Tensor]:
@@ -394,9 +398,3 @@ def result_of(job: Job, measured: Mapping[str, dict[str, float]], epochs: int, b
         "best_epoch": best_epoch,
         "train_samples": len(job.dataset.train),
     }
-
-
-def held(learner: Learner) -> Callable[[], dict[str, Tensor]]:
-    """Return what gives the weights that a learner has now."""
-    weights = {name: value.detach().clone().contiguous() for name, value in learner.state_dict().items()}
-    return partial(dict[str, Tensor], weights)
