@@ -1,6 +1,7 @@
 """Decisions: the cheapest class, and abstention."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from labelspace import cost, tree, uniform
+from labelspace import Decision, cost, data, train, tree, uniform
 from labelspace.decisions import abstain, expected_cost_of, min_cost
+from labelspace.decisions.rules import RULES, Rule
+from labelspace.serving.card import card
 
 
 def random_probabilities(seed, samples=50, classes=5):
@@ -113,3 +116,46 @@ def test_abstain_refuses_a_negative_price():
 def test_equal_prices_choose_the_class_whatever_the_rounding() -> None:
     assert abstain([[0.7, 0.1, 0.2]], 1 - torch.eye(3), 0.3).tolist() == [0]
     assert abstain(torch.tensor([[0.9, 0.1]]), [[0, 1], [5, 0]], 0.5).tolist() == [0]
+
+
+def median(_scores: torch.Tensor, probabilities: torch.Tensor, _prices: torch.Tensor | None) -> torch.Tensor:
+    return (probabilities.cumsum(dim=1) < 0.5).sum(dim=1)
+
+
+def test_a_third_rule_is_one_entry_of_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RULES, "median", Rule("the middle class", "median class", False, median))
+    digits = data.load("digits")
+    run = train(digits, model="linear", epochs=1, limit=100)
+    decision = Decision("median", 1.3, None, run.preprocessing["names"])
+    scores = run.scores["test_scores"]
+    exponentials = np.exp(scores.double().numpy() / 1.3)
+    wanted = [int(np.searchsorted(row.cumsum() / row.sum(), 0.5)) for row in exponentials]
+    assert decision.decide(scores).classes.tolist() == wanted
+    assert wanted != scores.argmax(dim=1).tolist()
+    assert Decision.load(decision.save(tmp_path / "decision.json")).rule == "median"
+    text = card(run, decision)
+    right = np.mean(np.array(wanted) == run.scores["test_y"].numpy())
+    assert "| decision | the middle class |" in text
+    assert f"| median class | {right:.4f} |" in text
+    assert "| likeliest class |" in text
+    for name in ("onnx", "onnxscript"):
+        pytest.importorskip(name)
+    runtime = pytest.importorskip("onnxruntime")
+    from labelspace.serving.onnx import export_onnx
+
+    export_onnx(run, decision, tmp_path / "m.onnx")
+    session = runtime.InferenceSession(tmp_path / "m.onnx", providers=["CPUExecutionProvider"])
+    assert session.run(["decision"], {"x": digits.test.x.numpy()})[0].tolist() == wanted
+
+
+def test_a_third_rule_may_need_prices(monkeypatch: pytest.MonkeyPatch) -> None:
+    def least_worst(_scores: torch.Tensor, _probabilities: torch.Tensor, prices: torch.Tensor | None) -> torch.Tensor:
+        assert prices is not None
+        return prices.amax(dim=0).argmin().expand(len(_scores))
+
+    monkeypatch.setitem(RULES, "minimax", Rule("the class of the least worst price", "least worst", True, least_worst))
+    with pytest.raises(ValueError, match="`cost` of Decision must be given for 'minimax'"):
+        Decision("minimax", 1.0, None, ["well", "ill"])
+    decision = Decision("minimax", 1.0, [[0, 1], [5, 0]], ["well", "ill"])
+    judged = decision.judge(torch.tensor([[9.0, 0.0], [0.0, 9.0]]), torch.tensor([0, 1]))
+    assert (judged.classes.tolist(), judged.costs.tolist()) == ([1, 1], [1.0, 0.0])

@@ -1,5 +1,6 @@
 """The report in a real browser: skipped where Chromium and its driver are absent."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +40,28 @@ def figures(browser: Browser) -> int:
     return int(browser.run('return document.querySelectorAll(".js-plotly-plot").length'))
 
 
+def _promised(browser: Browser) -> dict[str, int]:
+    """Return how many figures each part of the page's data is to be drawn as; none where no script prepares it."""
+    return dict(
+        browser.run("""const places = (name) => {
+          const grid = document.getElementById(`figures-${name}`);
+          if (grid) return data[name].rows.filter((row) => name !== "strengths" || row.role !== "control").length;
+          const section = { change: ".first", confusions: "#confusion .pair-of-figures" }[name] || `#${name}`;
+          return document.querySelectorAll(`${section} .figure:not([hidden])`).length;
+        };
+        const parts = Object.keys(data).filter((name) => name !== "names" && data[name] && data[name].length !== 0);
+        return Object.fromEntries(parts.map((name) => [name, prepare.has(name) ? places(name) : 0]))""")
+    )
+
+
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_every_figure_is_drawn_without_a_complaint(browser: Browser, report: Path, width: int, dark: bool) -> None:
     browser.open(report, width, dark=dark)
     assert figures(browser) == 1  # the others wait until they are seen
     opened(browser, report, width=width, dark=dark)
-    assert figures(browser) == 22
+    assert {name for name, count in _promised(browser).items() if not count} == set()
+    assert figures(browser) == sum(_promised(browser).values())
     assert browser.messages() == []
     assert browser.run("return document.documentElement.scrollWidth") <= width
     ground = browser.run("return getComputedStyle(document.body).backgroundColor")
@@ -70,6 +86,24 @@ def test_plain_runs_and_comparisons_without_prices(browser: Browser, tmp_path: P
         opened(browser, path, width=360)
         assert browser.messages() == []
         assert browser.run("return document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_wide_intervals_and_their_numbers_are_inside_the_figure(
+    browser: Browser, comparison: Path, tmp_path: Path, width: int
+) -> None:
+    facts = json.loads((comparison / "comparison.json").read_text())
+    for row, high in zip(facts["rows"][1:], (0.1, 2.5, 9.8, 123.4, 3000.0, 1.0), strict=True):
+        row["change"].update(low=-1.2, high=high)
+    (tmp_path / "comparison.json").write_text(json.dumps(facts))
+    opened(browser, write_html(tmp_path), width=width)
+    low, high, edge, numbers = browser.run("""const figure = document.getElementById("figure-change");
+      const right = (part) => part.getBoundingClientRect().right;
+      const numbers = [...figure.querySelectorAll(".annotation")].map(right);
+      return [...figure._fullLayout.xaxis.range, right(figure), numbers]""")
+    assert low < -120
+    assert high > 300_000
+    assert max(numbers) <= edge
 
 
 def test_the_slider_moves_the_bars(browser: Browser, report: Path) -> None:

@@ -7,6 +7,7 @@ import re
 import shutil
 import time
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 import labelspace
 from labelspace.report import write_html, write_runs_html
+from labelspace.report.document import PRODUCERS, SCRIPTS
 from report.folders import HOSTILE, write_run
 
 PIXEL = bytes.fromhex(
@@ -63,7 +65,7 @@ def test_nothing_is_fetched(page: Page) -> None:
 
 
 def test_a_class_named_like_a_script_is_text(page: Page) -> None:
-    assert len([tag for tag, _ in page.elements if tag == "script"]) == 8
+    assert len([tag for tag, _ in page.elements if tag == "script"]) == len(SCRIPTS) + 1  # and the data
     assert any(HOSTILE in text for text in page.texts)
     assert HOSTILE not in page.source
     assert page.data()["names"][3] == HOSTILE
@@ -108,6 +110,24 @@ def test_the_first_screen_says_what_the_folder_says(page: Page, comparison: Path
     assert change["semantic"]["estimate"] == pytest.approx(winner["change"]["estimate"], rel=1e-5)
     assert change["semantic"]["winner"]
     assert "one-hot" not in change
+
+
+@pytest.mark.parametrize("marked", [False, True])
+def test_a_verdict_without_its_mark_is_explained(comparison: Path, tmp_path: Path, marked: bool) -> None:
+    facts = json.loads((comparison / "comparison.json").read_text())
+    for row in facts["rows"]:
+        row["marked"] = marked
+    (tmp_path / "comparison.json").write_text(json.dumps(facts))
+    said = "Why cheaper without a filled point (●): the verdict rests on the interval of semantic alone"
+    assert (said in write_html(tmp_path).read_text()) != marked
+
+
+def test_every_figure_has_its_data_its_place_and_its_script(page: Page) -> None:
+    parts = set(page.data()) - {"names"}
+    assert parts == set(PRODUCERS) | {"change"}
+    assert parts == set(re.findall(r'^prepare\.set\("(\w+)"', page.source, re.MULTILINE))
+    template = files("labelspace.report").joinpath("page.html.j2").read_text()
+    assert parts == set(re.findall(r'"(\w+)" in sections', template))
 
 
 def test_pictures_only_when_asked_for(comparison: Path, tmp_path: Path, page: Page) -> None:

@@ -7,6 +7,7 @@ import torch
 
 import labelspace
 from labelspace.report.confusions import mistakes
+from labelspace.report.document import Room
 from labelspace.report.measures import decision_of, learning_curves, measured, validation_confusion
 from labelspace.report.reading import Drawn, Material, StoredRun, read_runs
 from labelspace.space import LabelSpace
@@ -84,7 +85,7 @@ def test_seeds_that_stopped_early_leave_the_mean_of_the_others(tmp_path: Path) -
     lines = (tmp_path / "a1" / "epochs.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "a1" / "epochs.jsonl").write_text("".join(lines[:5]))
     signed_again(tmp_path / "a1")
-    curves = learning_curves(read_runs([tmp_path]))
+    curves = learning_curves(read_runs([tmp_path]), Room(0))
     assert curves is not None
     row = curves["rows"][0]
     full, short = row["seeds"]["train_loss"]

@@ -11,6 +11,7 @@ import torch
 from labelspace import data, methods
 from labelspace.comparison.entries import takes_space
 from labelspace.decisions.decision import Decision
+from labelspace.decisions.rules import RULES, Rule
 from labelspace.serving import onnx as onnx_export
 from labelspace.serving.onnx import export_onnx
 from labelspace.training.run import Run, train
@@ -138,4 +139,18 @@ def test_a_network_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("torch.onnx.export", fails)
     with pytest.raises(RuntimeError, match="cannot be written as ONNX: no such operation$"):
         export_onnx(run, decision_of(run), tmp_path / "m.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_rule_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def by_hand(scores: torch.Tensor, _: torch.Tensor, __: torch.Tensor | None) -> torch.Tensor:
+        return torch.tensor([row.index(min(row)) for row in scores.tolist()])
+
+    monkeypatch.setitem(RULES, "unlikeliest", Rule("the unlikeliest class", "unlikeliest class", False, by_hand))
+    run = train("digits", model="linear", epochs=1, limit=100)
+    decision = Decision("unlikeliest", 1.0, None, run.preprocessing["names"])
+    scores = run.scores["test_scores"]
+    torch.testing.assert_close(decision.decide(scores).classes, scores.argmin(dim=1))
+    with pytest.raises(RuntimeError, match="cannot be written as ONNX: "):
+        export_onnx(run, decision, tmp_path / "m.onnx")
     assert not list(tmp_path.iterdir())

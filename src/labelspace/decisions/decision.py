@@ -12,10 +12,9 @@ from torch import Tensor
 from labelspace import _checks, _files, _inputs
 from labelspace._inputs import Numbers
 from labelspace.decisions.calibration import Temperature, inverted_logits
-from labelspace.decisions.rules import abstain, expected_cost_of, min_cost
+from labelspace.decisions.rules import RULES, abstain, expected_cost_of
 from labelspace.space import LabelSpace
 
-RULES = ("argmax", "min_cost")
 FIELDS = ("rule", "temperature", "cost", "names", "abstain_cost")
 OPTIONAL = ("targets", "run", _files.DIGEST)
 
@@ -54,10 +53,11 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """From scores to decisions: ``p = softmax(scores / τ)``, then the likeliest class or the cheapest one.
+    """From scores to decisions: ``p = softmax(scores / τ)``, then a class by the rule.
 
     Args:
-        rule: ``"argmax"`` or ``"min_cost"`` (the least expected cost ``Σ_j p_j C_jk``; needs prices).
+        rule: a name in ``decisions.rules.RULES``: ``"argmax"`` or ``"min_cost"`` (the least expected cost
+            ``Σ_j p_j C_jk``; needs prices).
         temperature: τ, fitted on held-out scores.
         cost: prices ``C``, or a cost space; None where every mistake costs 1.
         names: of the classes, in the order of the scores' columns.
@@ -83,12 +83,12 @@ class Decision:
     def __post_init__(self) -> None:
         """Check everything, and keep names as a tuple and prices as float64 numbers."""
         owner = "Decision"
-        _checks.choice(owner, "rule", self.rule, RULES)
+        _checks.choice(owner, "rule", self.rule, tuple(RULES))
         names = _checks.class_names(owner, self.names)
         cost = None if self.cost is None else _inputs.prices(owner, self.cost, classes=len(names))
-        if cost is None and self.rule == "min_cost":
+        if cost is None and RULES[self.rule].needs_prices:
             remedy = "Without prices every mistake costs the same, and the cheapest class is the likeliest: 'argmax'."
-            raise _checks.fail(owner, "cost", "given for 'min_cost'", None, remedy)
+            raise _checks.fail(owner, "cost", f"given for {self.rule!r}", None, remedy)
         temperature = _checks.number(owner, "temperature", self.temperature, low=0, open_low=True)
         price = None if self.abstain_cost is None else _checks.number(owner, "abstain_cost", self.abstain_cost, low=0)
         targets = None if self.targets is None else _inputs.matrix(owner, "targets", self.targets, rows=len(names))
@@ -105,7 +105,7 @@ class Decision:
     @property
     def prices(self) -> Tensor:
         """What a mistake costs under the rule, ``(K, K)``: for ``"argmax"`` every one costs 1."""
-        if self.rule == "argmax":
+        if not RULES[self.rule].needs_prices:
             return 1 - torch.eye(len(self.names), dtype=torch.float64)
         assert isinstance(self.cost, Tensor)
         return self.cost
@@ -149,18 +149,17 @@ class Decision:
         """
         p = self.probabilities(scores)
         classes, sure, abstained = self._decided(scores, p)
-        paid = self.prices if prices is None and self.rule != "argmax" else prices
+        paid = self.prices if prices is None and RULES[self.rule].needs_prices else prices
         if paid is None:  # of many classes, a matrix of ones would not fit
             return Judged(classes, p, abstained, (classes != y).double(), 1 - sure)
         expected = expected_cost_of(p, paid).gather(1, classes[:, None]).squeeze(1)
         return Judged(classes, p, abstained, paid[y, classes], expected)
 
     def _decided(self, scores: Numbers, p: Tensor) -> Decided:
-        if self.rule == "argmax":
-            # of the scores: probabilities of classes that are nearly certain may round to the same number
-            classes = _inputs.tensor("Decision", "scores", scores).argmax(dim=1)
-        else:
-            classes = min_cost(p, self.prices)
+        rule, given = RULES[self.rule], _inputs.tensor("Decision", "scores", scores)
+        # not self.prices where the rule does not read them: of many classes, a matrix of ones would not fit
+        prices = self.prices if rule.needs_prices else None
+        classes = rule.choose(given.cpu(), p.cpu().double(), prices).to(p.device)
         abstained = torch.zeros_like(classes, dtype=torch.bool)
         if self.abstain_cost is not None:
             abstained = abstain(p, self.prices, self.abstain_cost) < 0

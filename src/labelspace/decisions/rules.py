@@ -1,7 +1,10 @@
-"""From probabilities to decisions: the cheapest class, and abstention.
+"""From probabilities to decisions: the cheapest class, abstention, and the table of the rules of a Decision.
 
 Letters: N samples, K classes, C the prices (``C[j, k]`` is paid for calling a true ``j`` a ``k``), p the probabilities.
 """
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -87,7 +90,46 @@ def _expected(owner: str, probabilities: Numbers, cost: LabelSpace | Numbers) ->
 
 def _cheapest(owner: str, probabilities: Numbers, cost: LabelSpace | Numbers) -> tuple[Tensor, Tensor]:
     rows, expected, prices = _expected(owner, probabilities, cost)
+    return _likeliest_of_cheapest(rows, expected, prices), expected
+
+
+def _likeliest_of_cheapest(probabilities: Tensor, expected: Tensor, prices: Tensor) -> Tensor:
     least = expected.amin(dim=1, keepdim=True)
     tied = expected <= least + TIE * prices.max()
     # argmax returns the first of equals, the lower index
-    return torch.where(tied, rows, -1.0).argmax(dim=1), expected
+    return torch.where(tied, probabilities, -1.0).argmax(dim=1)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How classes are chosen: all that ``Decision``, the model card and the ONNX graph know of a rule.
+
+    Args:
+        words: what it calls, in a sentence of the model card.
+        title: of its line in the card's table.
+        needs_prices: whether it reads prices; to one that does not, every mistake costs 1.
+        choose: ``choose(scores, probabilities, prices)`` returns ``(N,)`` class indices. Scores ``(N, K)`` are as the
+            model gave them, probabilities ``(N, K)`` and prices ``(K, K)`` in float64; prices are None unless needed.
+            It becomes part of ONNX graphs, so it has to keep to tensor operations: no branches on values, no numpy.
+    """
+
+    words: str
+    title: str
+    needs_prices: bool
+    choose: Callable[[Tensor, Tensor, Tensor | None], Tensor]
+
+
+def _likeliest(scores: Tensor, _probabilities: Tensor, _prices: Tensor | None) -> Tensor:
+    # of the scores: probabilities of classes that are nearly certain may round to the same number
+    return scores.argmax(dim=1)
+
+
+def _least_cost(_scores: Tensor, probabilities: Tensor, prices: Tensor | None) -> Tensor:
+    assert prices is not None
+    return _likeliest_of_cheapest(probabilities, probabilities @ prices, prices)
+
+
+RULES = {
+    "argmax": Rule("the likeliest class", "likeliest class", False, _likeliest),
+    "min_cost": Rule("the class with the least expected cost", "least expected cost", True, _least_cost),
+}

@@ -3,15 +3,21 @@
 import torch
 from torch import Tensor
 
-from labelspace.report.document import Figure, Room, rounded
+from labelspace.compressed import fits
+from labelspace.report.document import Figure, Room, figure, rounded
 from labelspace.report.layouts import Layout, layout_of
-from labelspace.report.measures import Measured, decision_of, validation_confusion
+from labelspace.report.measures import Measured, decision_of, measured_rows, validation_confusion
 from labelspace.report.reading import Drawn, Material
 from labelspace.results import Trial
 
 
-def confusions(material: Material, found: dict[str, Measured], room: Room) -> Figure | None:
+@figure("confusions", 7)
+def confusions(material: Material, room: Room) -> Figure | None:
     """Return confusion matrices on test data, one per row, in an order that keeps related classes together."""
+    if not fits(len(material.names)):
+        room.refused += 1
+        return None
+    found = material.once(measured_rows)
     if not found or len(material.names) < 2:
         return None
     layout = _shared_layout(material, found)
@@ -89,7 +95,8 @@ def drawn_trial(material: Material, row: Drawn, trial: Trial) -> Tensor | None:
     return validation_confusion(run, decision_of(material, row, run, trial.temperature, trial.value))
 
 
-def strengths(material: Material) -> Figure | None:
+@figure("strengths", 5)
+def strengths(material: Material, room: Room) -> Figure | None:
     """Return the validation cost over the strengths tried, for every row that tried several."""
     rows = [_strength(row) for row in material.rows if len(row.trials) > 1]
     if not rows:

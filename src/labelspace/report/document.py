@@ -1,12 +1,22 @@
-"""The page: one template with style and scripts inside it, and numbers made small for it, which ``unpack.js`` reads."""
+"""The page: one template with style and scripts inside it, and numbers made small for it, which ``unpack.js`` reads.
+
+A figure is three things under one name:
+
+1. a function with ``@figure("NAME", rank)`` in ``measures.py``, ``confusions.py`` or ``spaces.py`` that makes its data;
+2. ``{% call section("NAME", …, when="NAME" in sections) %}`` in ``page.html.j2`` with its controls and places;
+3. ``figures/NAME.js``, which says ``prepare.set("NAME", (part) => …)`` and draws it; ``common.js`` has what it needs.
+
+Nothing else lists it: scripts in ``figures`` are found, and one is called where the data have something of its name.
+"""
 
 import base64
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -15,6 +25,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from labelspace.report import words
+from labelspace.report.reading import Material
 
 Figure = dict[str, object]  # JSON data that a script draws from
 
@@ -22,10 +33,9 @@ HERE = Path(__file__).parent
 SCRIPTS = (
     "vendor/plotly-cartesian.min.js",
     "unpack.js",
-    "figures.js",
-    "lines.js",
-    "classes.js",
-    "sections.js",
+    "common.js",
+    "heat.js",
+    *sorted(f"figures/{path.name}" for path in (HERE / "figures").glob("*.js")),
     "page.js",
 )
 
@@ -211,3 +221,29 @@ class Room:
             return False
         self.size -= needed
         return True
+
+
+Producer = Callable[[Material, Room], object]
+AnyProducer = TypeVar("AnyProducer", bound=Producer)
+PRODUCERS: dict[str, tuple[int, Producer]] = {}  # name → its rank, and what makes its data
+
+
+def figure(name: str, rank: int) -> Callable[[AnyProducer], AnyProducer]:
+    """Return what registers the function that makes the data of a figure; nothing in them, and it is left out.
+
+    Args:
+        name: of the data, of the section in the template, and of what a script prepares.
+        rank: the lowest are made first, the most telling: the last may not fit.
+    """
+
+    def register(make: AnyProducer) -> AnyProducer:
+        PRODUCERS[name] = (rank, make)
+        return make
+
+    return register
+
+
+def figures(material: Material, room: Room) -> Figure:
+    """Return what all registered figures are drawn from, by name."""
+    ranked = sorted(PRODUCERS.items(), key=lambda entry: entry[1][0])
+    return {name: make(material, room) for name, (_, make) in ranked}

@@ -7,13 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from labelspace import _checks, _files
-from labelspace.compressed import fits
-from labelspace.report import columns, document, words
-from labelspace.report.confusions import confusions, strengths
+from labelspace.report import columns, confusions, document, measures, spaces, words  # noqa: F401 (they make figures)
 from labelspace.report.document import LIMIT, Figure, Room, rounded
-from labelspace.report.measures import learning_curves, measured
-from labelspace.report.reading import Drawn, Material, read_comparison, read_runs
-from labelspace.report.spaces import distances, distinct_spaces, projections, space_pictures, targets
+from labelspace.report.reading import Material, read_comparison, read_runs, row_facts
 from labelspace.results import Result, Row
 
 # text around the matrices that is not known before they are packed: tables, curves, the plan
@@ -52,7 +48,7 @@ comparison.json. The same compare command finishes it.
     result, material = read_comparison(Path(folder), allow_damaged)
     room = Room(LIMIT - document.fixed_size() - MARGIN)
     pictures = [picture for picture in map(_picture, examples) if room.keeps(picture)]
-    data = {"names": material.names, "change": _changes(result), **figures(material, room)}
+    data = {"names": material.names, "change": _changes(result), **document.figures(material, room)}
     shown = [column for column in columns.columns(result) if column.used]
     content = {
         **_first_screen(result),
@@ -86,7 +82,7 @@ def write_runs_html(folders: Sequence[str | Path], path: str | Path, *, allow_da
         raise _checks.fail("report", "runs", "at least one folder", "none")
     material = read_runs([Path(folder) for folder in folders], allow_damaged)
     room = Room(LIMIT - document.fixed_size() - MARGIN)
-    data = {"names": material.names, **figures(replace(material, rows=material.rows[:DRAWN]), room)}
+    data = {"names": material.names, **document.figures(replace(material, rows=material.rows[:DRAWN]), room)}
     warnings = ["These runs were not tuned alike, so their numbers are no comparison: labelspace compare makes one."]
     if len(material.rows) > DRAWN:
         warnings.append(f"Figures show the first {DRAWN} of {len(material.rows)} rows.")
@@ -118,46 +114,6 @@ def write_runs_html(folders: Sequence[str | Path], path: str | Path, *, allow_da
     return _files.write_bytes(Path(path), document.render(content, data))
 
 
-def figures(material: Material, room: Room) -> Figure:
-    """Return what the folded figures are drawn from, the most telling first: the last may not fit."""
-    found = {row.label: part for row in material.rows if (part := measured(material, row)) is not None}
-    drawn = fits(len(material.names))  # else no figure of classes by classes
-    room.refused += 0 if drawn else 2
-    spaces = distinct_spaces(material) if drawn else []
-    return {
-        "curves": learning_curves(material),
-        "spaces": space_pictures(spaces, room),
-        "targets": {"rows": rows, "start": _start(material)} if (rows := targets(spaces, room)) else None,
-        "projections": projections(material, room),
-        "strengths": strengths(material),
-        "honesty": {
-            "reference": material.reference.label,
-            "priced": material.cost is not None,
-            "rows": [
-                {**_row_facts(row), "reliability": found[row.label].reliability, "risk": found[row.label].risk}
-                for row in material.rows
-                if row.label in found
-            ],
-        }
-        if found
-        else None,
-        "confusions": confusions(material, found, room) if drawn else None,
-        "distances": distances(material, room) if drawn else [],
-    }
-
-
-def _row_facts(row: Drawn | Row) -> Figure:
-    return {"label": row.label, "role": row.role, "winner": row.winner}
-
-
-def _start(material: Material) -> float:
-    """Return where the slider starts: the winner's strength if it is a smoothing."""
-    for row in material.rows:
-        if row.winner and row.strength is not None and row.strength.symbol == "σ":
-            return min(max(row.strength.value, 0.0), 1.0)
-    return 0.3
-
-
 def _changes(result: Result) -> Figure | None:
     rows = []
     for row in result.rows:
@@ -167,7 +123,7 @@ def _changes(result: Result) -> Figure | None:
         ends = {name: rounded(getattr(change, name)) for name in ("estimate", "low", "high")}
         texts = {"text": words.percent(change.estimate), "interval": words.interval(change.low, change.high)}
         facts = {"of": row.of, "marked": row.marked, "strength": columns.strength_text(row)}
-        rows.append({**_row_facts(row), **facts, **ends, **texts})
+        rows.append({**row_facts(row), **facts, **ends, **texts})
     rule = "with minimum-cost decisions" if result.decision == "min_cost" else ""
     margin, reference = result.verdict.margin, result.reference.label
     return {"rows": rows, "reference": reference, "rule": rule, "margin": margin} if rows else None
@@ -178,6 +134,8 @@ def _first_screen(result: Result) -> Figure:
         "title": result.title,
         "heading": f"{result.data.name} · label comparison",
         "verdict": result.verdict,
+        "unmarked": result.verdict.kind in ("cheaper", "dearer")
+        and any(row.winner and not row.marked for row in result.rows),
         "caveats": _caveats(result),
         "warnings": result.warnings,
         "costliest": result.costliest[:LISTED],

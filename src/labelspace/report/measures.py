@@ -9,8 +9,8 @@ from torch import Tensor
 from labelspace import decisions, metrics
 from labelspace.compressed import fits
 from labelspace.decisions.decision import Decision
-from labelspace.report.document import Figure, numbers
-from labelspace.report.reading import Drawn, Material, StoredRun, mean
+from labelspace.report.document import Figure, Room, figure, numbers
+from labelspace.report.reading import Drawn, Material, StoredRun, mean, row_facts
 
 BINS = 15  # as in the calibration error
 POINTS = 60  # of a risk–coverage curve
@@ -74,6 +74,24 @@ def measured(material: Material, row: Drawn) -> Measured | None:
     return Measured(mean(confusions), _reliability(bins), _risk(risks))
 
 
+def measured_rows(material: Material) -> dict[str, Measured]:
+    """Return what the test scores of every row show, by label, where there are any."""
+    return {row.label: part for row in material.rows if (part := measured(material, row)) is not None}
+
+
+@figure("honesty", 6)
+def honesty(material: Material, room: Room) -> Figure | None:
+    """Return reliability and risk–coverage of every row with test scores."""
+    parts = material.once(measured_rows)
+    rows = [
+        {**row_facts(row), "reliability": parts[row.label].reliability, "risk": parts[row.label].risk}
+        for row in material.rows
+        if row.label in parts
+    ]
+    facts = {"reference": material.reference.label, "priced": material.cost is not None}
+    return {**facts, "rows": rows} if rows else None
+
+
 def _one(decision: Decision, scores: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     judged = decision.judge(scores, y)
     # how surely: the expected cost of what is decided, which without prices is the chance of being wrong
@@ -121,7 +139,8 @@ def validation_confusion(run: StoredRun, decision: Decision) -> Tensor | None:
     return metrics.confusion_counts(called, stored["validation_y"], len(decision.names)).double()
 
 
-def learning_curves(material: Material) -> Figure | None:
+@figure("curves", 1)
+def learning_curves(material: Material, room: Room) -> Figure | None:
     """Return the curves of all rows, or None where no run has any."""
     histories = [(row, [lines for run in row.runs if (lines := run.epochs())]) for row in material.rows]
     histories = [(row, seeds) for row, seeds in histories if seeds]
@@ -140,9 +159,7 @@ def _learning_curve(row: Drawn, seeds: list[Epochs], keys: list[str]) -> Figure:
     places = sorted({round(step * (longest - 1) / (EPOCHS - 1)) for step in range(EPOCHS)})
     drawn = {key: [[_at(lines, place, key) for place in places] for lines in seeds] for key in keys}
     return {
-        "label": row.label,
-        "role": row.role,
-        "winner": row.winner,
+        **row_facts(row),
         "epochs": [place + 1 for place in places],
         "seeds": {key: [numbers(line) for line in lines] for key, lines in drawn.items()},
         "mean": {

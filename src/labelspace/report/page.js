@@ -47,21 +47,17 @@ const drawn = new Set();
 function draw(name) {
   if (!drawers.has(name)) return;
   drawn.add(name);
-  drawers.get(name)();
+  for (const drawFigures of drawers.get(name)) drawFigures();
 }
 
 function redraw() {
   for (const name of drawn) if (name === "first" || element(name).open) draw(name);
 }
 
-if (data.change) prepareChange();
-if (data.curves) prepareCurves();
-if (data.strengths || data.confusions) prepareConfusion();
-if (data.spaces && data.spaces.length) prepareSpaces();
-if (data.targets) prepareTargets();
-if (data.distances && data.distances.length) prepareDistances();
-if (data.projections) prepareProjections();
-if (data.honesty) prepareHonesty();
+for (const [name, start] of prepare) {
+  const part = data[name];
+  if (part && part.length !== 0) start(part);
+}
 draw("first");
 
 for (const table of document.querySelectorAll("table")) prepareTable(table);

@@ -1,10 +1,10 @@
 """What a report is made of, read from a comparison's folder or from the folders of plain runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import torch
 from safetensors import SafetensorError
@@ -16,6 +16,8 @@ from labelspace.decisions import Temperature
 from labelspace.records import RunFolder
 from labelspace.results import Result, Role, Row, Rule, Strength, Trial
 from labelspace.space import LabelSpace
+
+Made = TypeVar("Made")
 
 COST, SPACE, GEOMETRY = results.DRAWN_FROM
 # a temperature hardly changes with more samples than this, and fitting it takes the longest of all
@@ -104,11 +106,23 @@ class Material:
     space: LabelSpace | None = None
     geometry: dict[str, Tensor] = field(default_factory=dict)
     runs: Mapping[str, StoredRun] = field(default_factory=dict)
+    _made: dict[object, object] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def reference(self) -> Drawn:
         """Return the row that the others are compared with."""
         return next((row for row in self.rows if row.role == "reference"), self.rows[0])
+
+    def once(self, make: Callable[["Material"], Made]) -> Made:
+        """Return what a function makes of this, made once for all figures that share it."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        return cast(Made, self._made[make])
+
+
+def row_facts(row: Drawn | Row) -> dict[str, object]:
+    """Return what every figure says of a row."""
+    return {"label": row.label, "role": row.role, "winner": row.winner}
 
 
 def read_comparison(folder: Path, allow_damaged: bool = False) -> tuple[Result, Material]:

@@ -4,9 +4,10 @@ import torch
 from torch import Tensor
 
 from labelspace import analysis
-from labelspace.report.document import Figure, Room, numbers, pack, rounded
+from labelspace.compressed import fits
+from labelspace.report.document import Figure, Room, figure, numbers, pack, rounded
 from labelspace.report.layouts import MOST, layout_of
-from labelspace.report.reading import Material
+from labelspace.report.reading import Material, row_facts
 from labelspace.space import LabelSpace
 
 POINTS = 2000  # samples on a plane
@@ -25,8 +26,10 @@ def distinct_spaces(material: Material) -> list[tuple[str, LabelSpace]]:
     """Return the built and learned spaces worth looking at, with a title each.
 
     A space in which all other classes are alike, as in one-hot and uniform labels, shows nothing; one that several
-    rows share is shown once. Of learned spaces it is the first seed's.
+    rows share is shown once. Of learned spaces it is the first seed's. Of too many classes there is no picture.
     """
+    if not fits(len(material.names)):
+        return []
     given = [] if material.space is None else [("given", material.space)]
     rows = sorted(material.rows, key=lambda row: row.role == "control")
     found = [(row.label, space) for row in rows if row.runs and (space := row.runs[0].space()) is not None]
@@ -53,6 +56,13 @@ def _shown(space: LabelSpace) -> Tensor:
     return between if space.metric == "euclidean" else 1 - between
 
 
+@figure("spaces", 2)
+def drawn_spaces(material: Material, room: Room) -> list[Figure]:
+    """Return a heat map with its tree for every distinct space that fits."""
+    room.refused += 0 if fits(len(material.names)) else 1
+    return space_pictures(material.once(distinct_spaces), room)
+
+
 def space_pictures(spaces: list[tuple[str, LabelSpace]], room: Room) -> list[Figure]:
     """Return a heat map with its tree for every space that fits."""
     pictures: list[Figure] = []
@@ -67,7 +77,22 @@ def space_pictures(spaces: list[tuple[str, LabelSpace]], room: Room) -> list[Fig
     return pictures
 
 
-def targets(spaces: list[tuple[str, LabelSpace]], room: Room) -> list[Figure]:
+@figure("targets", 3)
+def targets(material: Material, room: Room) -> Figure | None:
+    """Return what the classes are taught in every distinct space, and the strength to start with."""
+    rows = _targets(material.once(distinct_spaces), room)
+    return {"rows": rows, "start": _start(material)} if rows else None
+
+
+def _start(material: Material) -> float:
+    """Return where the slider starts: the winner's strength if it is a smoothing."""
+    for row in material.rows:
+        if row.winner and row.strength is not None and row.strength.symbol == "σ":
+            return min(max(row.strength.value, 0.0), 1.0)
+    return 0.3
+
+
+def _targets(spaces: list[tuple[str, LabelSpace]], room: Room) -> list[Figure]:
     """Return for every class what its relatives get, so that the page can draw ``(1−σ)·I + σ·A``.
 
     With many classes only the nearest relatives are kept; the page shows the others as one bar.
@@ -89,8 +114,11 @@ def targets(spaces: list[tuple[str, LabelSpace]], room: Room) -> list[Figure]:
     return found
 
 
+@figure("distances", 8)
 def distances(material: Material, room: Room) -> list[Figure]:
     """Return, for every row with features, their distances between classes and those of its targets, in one order."""
+    if not fits(len(material.names)):
+        return []
     found: list[Figure] = []
     rows = sorted(material.rows, key=lambda row: (row.role != "reference", not row.winner, row.role == "control"))
     for row in rows:
@@ -122,6 +150,7 @@ def _agreement(between: Tensor, target: Tensor) -> float | None:
     return rounded(analysis.kendall(between.double(), target.double(), permutations=1).tau, 3)
 
 
+@figure("projections", 4)
 def projections(material: Material, room: Room) -> Figure | None:
     """Return the samples of every row on a plane, and the class of each sample."""
     y = material.geometry.get("projection_y")
@@ -133,12 +162,7 @@ def projections(material: Material, room: Room) -> Figure | None:
         points = material.geometry.get(f"projection/{row.label}")
         if points is not None and len(points) == len(y):
             # two bytes per number: one would draw the points on a grid
-            drawn = {
-                "label": row.label,
-                "role": row.role,
-                "winner": row.winner,
-                "points": pack(points[::step], wide=True),
-            }
+            drawn = {**row_facts(row), "points": pack(points[::step], wide=True)}
             if room.keeps(drawn):
                 rows.append(drawn)
     return {"y": y[::step].tolist(), "rows": rows} if rows else None

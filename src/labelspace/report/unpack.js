@@ -1,5 +1,5 @@
 "use strict";
-// Reads what packing.py wrote, and makes text safe for figures.
+// Reads what document.py wrote, and makes text safe for figures.
 
 // Figures understand a few HTML tags in their texts; a class name is never meant as one.
 function plain(text) {

@@ -11,6 +11,7 @@ from labelspace import metrics
 from labelspace._inputs import Numbers
 from labelspace.criteria.registry import method_summary
 from labelspace.decisions.decision import Decision, Judged
+from labelspace.decisions.rules import RULES
 from labelspace.results import Result
 from labelspace.space import LabelSpace
 from labelspace.spec.naming import plain
@@ -103,7 +104,7 @@ def _input(run: Run) -> str:
 
 
 def _rule(decision: Decision) -> str:
-    words = "the likeliest class" if decision.rule == "argmax" else "the class with the least expected cost"
+    words = RULES[decision.rule].words
     if decision.abstain_cost is not None:
         words += f"; none where leaving it to somebody ({decision.abstain_cost:g}) costs less"
     return words
@@ -111,9 +112,8 @@ def _rule(decision: Decision) -> str:
 
 def _measured(run: Run, decision: Decision, chosen: Judged) -> list[str]:
     scores, y = run.scores["test_scores"], run.scores["test_y"]
-    guesses = {"likeliest class": scores.argmax(dim=1)}
-    if decision.rule == "min_cost":
-        guesses["least expected cost"] = chosen.classes
+    # one line where the rule is to call the likeliest class
+    guesses = {RULES["argmax"].title: scores.argmax(dim=1), RULES[decision.rule].title: chosen.classes}
     rows = [
         (words, f"{metrics.accuracy(found, y):.4f}", *_paid(found, y, decision.cost))
         for words, found in guesses.items()
@@ -177,7 +177,7 @@ def _caveats(run: Run, decision: Decision, comparison: Result | None) -> Iterabl
         shown = ", ".join(plain(name) for name in few[:8]) + (" …" if len(few) > 8 else "")
         yield f"Fewer than {FEW} test samples of {len(few)} class{'es' if len(few) > 1 else ''} ({shown})."
     yield "Every sample gets one of the classes above, also one that belongs to none of them."
-    if decision.rule == "min_cost":
+    if RULES[decision.rule].needs_prices:
         yield "Decisions are as good as the prices; with others, edit `cost` in decision.json, without training."
     if decision.temperature == 1:
         yield "The temperature is 1: probabilities are the model's own."

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from labelspace import _checks, _files, models
 from labelspace.data.normalize import Normalize
 from labelspace.decisions.decision import Decision
-from labelspace.decisions.rules import TIE, expected_cost_of
+from labelspace.decisions.rules import RULES, expected_cost_of
 from labelspace.serving.predictions import check_names
 from labelspace.training.feed import HALF
 from labelspace.training.inputs import Inputs
@@ -91,7 +91,7 @@ class Deployed(nn.Module):
         """Build the parts."""
         super().__init__()
         self.learner, self.normalize = run.learner().float(), Normalize.stored(run.preprocessing)
-        self.rule, self.abstain_cost = decision.rule, decision.abstain_cost
+        self.rule, self.abstain_cost = RULES[decision.rule], decision.abstain_cost
         self.temperature = decision.temperature
         self.run, self.decision = run, decision
         self.register_buffer("prices", decision.prices)
@@ -114,17 +114,12 @@ class Deployed(nn.Module):
             x = self.frozen.extract(self.frozen.prepare(x))
         scores = self.learner(self.normalize(x)).float()
         probabilities = torch.softmax(scores / self.temperature, dim=1)
-        likeliest = scores.argmax(dim=1)
-        # as in decisions.min_cost: equal prices go to the likelier class
-        expected = probabilities.double() @ self.prices
-        least = expected.amin(dim=1, keepdim=True)
-        tied = expected <= least + TIE * self.prices.max()
-        cheapest = torch.where(tied, probabilities, -1.0).argmax(dim=1)
-        decision = cheapest if self.rule == "min_cost" else likeliest
+        precise = probabilities.double()
+        decision = self.rule.choose(scores, precise, self.prices if self.rule.needs_prices else None)
         if self.abstain_cost is not None:
-            silent = self.abstain_cost < least.squeeze(1) - ROUNDING * (1 + least.squeeze(1))
-            decision = torch.where(silent, -1, decision)
-        return probabilities, likeliest, decision
+            least = (precise @ self.prices).amin(dim=1)
+            decision = torch.where(self.abstain_cost < least - ROUNDING * (1 + least), -1, decision)
+        return probabilities, scores.argmax(dim=1), decision
 
     def example(self, count: int, seed: int = 0) -> Tensor:
         """Return random samples like those that it takes."""

@@ -1,0 +1,144 @@
+"use strict";
+// The change of every row against the reference, with its interval.
+
+prepare.set("change", (change) => {
+  const target = element("figure-change");
+  whenSeen("first", () => show(target, changeFigure(change, palette(), target.clientWidth)));
+});
+
+function changeFigure(change, palette, width) {
+  const narrow = width < 520;
+  const methods = change.rows.filter((row) => row.role !== "control");
+  const controls = change.rows.filter((row) => row.role === "control");
+  let place = 0;
+  const placed = methods.map((row) => ({ ...row, y: place++ }));
+  if (controls.length) place += 0.6;
+  controls.forEach((row) => placed.push({ ...row, y: place++ }));
+  const colour = (row) => (row.winner ? palette.accent : row.role === "control" ? palette.faint : palette.ink);
+  const percent = (share) => (share === null ? null : 100 * share);
+  const traces = placed.map((row) => ({
+    type: "scatter",
+    mode: "markers",
+    x: [percent(row.estimate)],
+    y: [row.y],
+    error_x: {
+      type: "data",
+      symmetric: false,
+      thickness: row.winner ? 2.6 : 1.8,
+      width: 0,
+      color: colour(row),
+      array: [row.high === null ? 0 : percent(row.high - row.estimate)],
+      arrayminus: [row.low === null ? 0 : percent(row.estimate - row.low)],
+    },
+    marker: {
+      size: row.winner ? 13 : 10,
+      color: row.marked ? colour(row) : palette.card,
+      line: { color: colour(row), width: 2 },
+    },
+    customdata: [[plain(row.label), plain(row.strength), row.text, row.interval]],
+    hovertemplate: "<b>%{customdata[0]}</b> %{customdata[1]}<br>%{customdata[2]} %{customdata[3]}<extra></extra>",
+  }));
+  const label = (row) => {
+    const text = plain(shortened(row.label, 30));
+    const strength = row.strength === "–" ? "" : ` <span style="color:${palette.soft}">${plain(row.strength)}</span>`;
+    return (row.winner ? `<b style="color:${palette.accent}">${text}</b>` : text) + strength;
+  };
+  const numbers = placed.map((row) => ({
+    xref: "paper",
+    x: 1,
+    xanchor: "left",
+    xshift: 8,
+    y: row.y,
+    showarrow: false,
+    align: "left",
+    text: narrow ? row.text : `${row.text} <span style="color:${palette.soft}">${row.interval}</span>`,
+    font: { color: row.role === "control" ? palette.soft : colour(row), size: 12 },
+  }));
+  // wide intervals have long numbers, which need their room beside the plot
+  const letters = placed.map((row) => (narrow ? row.text : `${row.text} ${row.interval}`).length);
+  const widest = 7 * Math.max(...letters);
+  // on a phone the names stand above their lines, which then have the whole width
+  const above = narrow
+    ? placed.map((row) => ({
+        xref: "paper",
+        x: 0,
+        xanchor: "left",
+        xshift: -4,
+        y: row.y,
+        yshift: 15,
+        showarrow: false,
+        text: label(row),
+        font: { size: 12, color: palette.ink },
+        bgcolor: palette.card,
+        borderpad: 0,
+      }))
+    : [];
+  const titles =
+    controls.length && !narrow
+      ? [
+          {
+            xref: "paper",
+            x: 0,
+            xanchor: "left",
+            y: methods.length - 0.2,
+            yanchor: "middle",
+            showarrow: false,
+            text: "controls",
+            font: { color: palette.soft, size: 11 },
+          },
+        ]
+      : [];
+  const shapes = [{ type: "line", x0: 0, x1: 0, yref: "paper", y0: 0, y1: 1, line: { color: palette.ink, width: 1 } }];
+  if (change.margin) {
+    const edge = 100 * change.margin;
+    shapes.unshift({
+      type: "rect",
+      x0: -edge,
+      x1: edge,
+      yref: "paper",
+      y0: 0,
+      y1: 1,
+      line: { width: 0 },
+      fillcolor: palette.line,
+      opacity: 0.55,
+      layer: "below",
+    });
+  }
+  const layout = baseLayout(palette, {
+    height: 92 + (narrow ? 44 : 28) * place,
+    margin: { l: 10, r: Math.max(narrow ? 60 : 138, 16 + widest), t: narrow ? 34 : 24, b: 44 },
+    shapes,
+    annotations: [
+      ...numbers,
+      ...titles,
+      ...above,
+      {
+        x: 0,
+        yref: "paper",
+        y: 1,
+        yanchor: "bottom",
+        showarrow: false,
+        text: plain(change.reference),
+        font: { color: palette.ink, size: 12 },
+      },
+    ],
+    xaxis: axis(palette, narrow ? "← cheaper" : "change in cost, left is cheaper", {
+      ticksuffix: "\u202f%",
+      zeroline: false,
+      nticks: narrow ? 5 : 8,
+    }),
+    yaxis: {
+      range: [place - 0.4, -0.6],
+      showticklabels: !narrow,
+      tickvals: placed.map((row) => row.y),
+      ticktext: placed.map(label),
+      automargin: true,
+      showgrid: false,
+      zeroline: false,
+      ticks: "",
+      tickfont: { size: 13, color: palette.ink },
+      fixedrange: true,
+    },
+  });
+  return { traces, layout };
+}

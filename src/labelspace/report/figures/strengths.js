@@ -1,0 +1,42 @@
+"use strict";
+// Validation cost over the strengths tried, one figure per method.
+
+prepare.set("strengths", ({ rows, reference }) => {
+  const methods = rows.filter((row) => row.role !== "control");
+  const targets = methods.map(() => newFigure("figures-strengths"));
+  const range = rangeOf([...rows.flatMap((row) => row.costs), reference.cost]);
+  whenSeen("confusion", () =>
+    methods.forEach((row, place) => {
+      const controls = rows.filter((other) => other.role === "control" && other.of === row.label);
+      show(targets[place], strengthFigure(row, controls, reference, range, palette()));
+    }),
+  );
+});
+
+// One method, and its controls dotted. Strengths of methods differ in kind, so that each has its own axis.
+function strengthFigure(row, controls, reference, range, palette) {
+  const traces = [...controls, row].map((drawn) => {
+    const colour = drawn === row ? palette.accent : palette.faint;
+    return {
+      type: "scatter",
+      mode: "lines+markers",
+      x: drawn.values,
+      y: drawn.costs,
+      line: { color: colour, width: drawn === row ? 2.4 : 1.4, dash: drawn === row ? "solid" : "dot" },
+      marker: { color: colour, size: drawn.values.map((value) => (value === drawn.chosen ? 11 : 5)) },
+      customdata: drawn.values.map(() => [plain(drawn.label), plain(drawn.symbol || drawn.name)]),
+      hovertemplate: "<b>%{customdata[0]}</b><br>%{customdata[1]} %{x}: %{y:.4g}<extra></extra>",
+    };
+  });
+  const line = { color: palette.soft, width: 1.2, dash: "dash" };
+  const level = { type: "line", xref: "paper", x0: 0, x1: 1, y0: reference.cost, y1: reference.cost, line };
+  const layout = baseLayout(palette, {
+    height: 210,
+    shapes: reference.cost === null ? [] : [level],
+    title: caption(plain(shortened(row.label, 25)), palette),
+    margin: { l: 40, r: 8, t: 28, b: 34 },
+    xaxis: axis(palette, plain(row.symbol ? `${row.name} ${row.symbol}` : row.name), { nticks: 5 }),
+    yaxis: axis(palette, "", { range, nticks: 5 }),
+  });
+  return { traces, layout };
+}

@@ -1,0 +1,111 @@
+"use strict";
+// Heat maps of classes by classes, or of groups of them, which several figures share.
+
+// One heat map, with the tree above it if there are branches. `joint` stands between two names under the pointer.
+function heatFigure(options, palette, width) {
+  const { z, ends, title, unit, joint, branches, scale, diverging } = options;
+  const count = ends.length;
+  const narrow = width < 520;
+  const labelled = count <= (narrow ? 24 : 60);
+  const places = ends.map((_, index) => index);
+  const customdata = ends.map((row) => ends.map((column) => [plain(row.full), plain(column.full)]));
+  const heat = {
+    type: "heatmap",
+    z,
+    x: places,
+    y: places,
+    customdata,
+    xgap: count <= 30 ? 1 : 0,
+    ygap: count <= 30 ? 1 : 0,
+    zmin: scale[0],
+    zmax: scale[1] > scale[0] ? scale[1] : scale[0] + 1,
+    colorscale: diverging
+      ? divergingScale(palette)
+      : [
+          [0, palette.ground],
+          [1, palette.accent],
+        ],
+    hoverongaps: false,
+    hovertemplate: `<b>%{customdata[0]}</b> ${joint} <b>%{customdata[1]}</b><br>${unit} %{z:.3g}<extra></extra>`,
+    colorbar: { thickness: 8, len: 0.5, y: 0, yanchor: "bottom", outlinewidth: 0, tickfont: { size: 10 }, nticks: 4 },
+    showscale: !narrow,
+  };
+  const tree =
+    branches && branches.x.length
+      ? [
+          {
+            type: "scatter",
+            mode: "lines",
+            x: branches.x,
+            y: branches.y,
+            xaxis: "x",
+            yaxis: "y2",
+            hoverinfo: "skip",
+            line: { color: palette.soft, width: count > 100 ? 0.7 : 1.1 },
+          },
+        ]
+      : [];
+  const size = Math.max(Math.min(width, 820), 260);
+  const share = branches ? 0.84 : 1;
+  const ticks = labelled
+    ? { tickvals: places, ticktext: ends.map((end) => plain(end.short)), tickfont: { size: count > 30 ? 9 : 11 } }
+    : { showticklabels: false };
+  const layout = baseLayout(palette, {
+    height: Math.round(size * (branches ? 1.02 : 0.9)),
+    title: title ? caption(title, palette) : undefined,
+    margin: { l: 10, r: narrow ? 6 : 20, t: title ? 30 : 8, b: 10 },
+    xaxis: {
+      ...ticks,
+      range: [-0.5, count - 0.5],
+      showgrid: false,
+      zeroline: false,
+      ticks: "",
+      automargin: true,
+      tickangle: -90,
+      fixedrange: palette.touch,
+    },
+    yaxis: {
+      ...ticks,
+      range: [count - 0.5, -0.5],
+      showgrid: false,
+      zeroline: false,
+      ticks: "",
+      automargin: true,
+      domain: [0, share],
+      fixedrange: palette.touch,
+    },
+    yaxis2: { domain: [share + 0.01, 1], visible: false, fixedrange: true, rangemode: "tozero" },
+  });
+  return { traces: [heat, ...tree], layout };
+}
+
+// The range of colours: from zero, unless all entries are so much alike that nothing would be seen. Of classes the
+// diagonal is not counted: what a class keeps itself would outshine the rest.
+function scaleOf(z, folded) {
+  let low = Infinity;
+  let high = -Infinity;
+  z.forEach((row, i) =>
+    row.forEach((value, j) => {
+      if (value === null || (i === j && !folded)) return;
+      low = Math.min(low, value);
+      high = Math.max(high, value);
+    }),
+  );
+  if (!(low <= high)) return [0, 1];
+  return [low > 0 && low < 0.4 * high ? 0 : low, high];
+}
+
+function divergingScale(palette) {
+  return [
+    [0, palette.good],
+    [0.5, palette.ground],
+    [1, palette.bad],
+  ];
+}
+
+// Shows the box that folds classes into groups where both pictures exist; returns whether groups are wanted.
+function prepareFold(id, layout, matrix) {
+  const box = element(id);
+  box.closest("label").hidden = !(layout.groups.length && matrix.full && matrix.folded);
+  return () => Boolean(matrix.folded) && (box.checked || !matrix.full);
+}
