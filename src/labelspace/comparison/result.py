@@ -1,30 +1,28 @@
 """Comparison: the finished answer, from Python; with pictures of the costliest mistakes where somebody asks."""
 
+import io
 import shutil
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labelspace import _checks, results
-from labelspace.report.html import write_html
-from labelspace.report.table import markdown_table, text_table
-from labelspace.results import Best, Result, Row, Verdict
-from labelspace.training.run import Run
-
-if TYPE_CHECKING:
-    import pandas
-import io
-
 from torch import Tensor
 
-from labelspace import data, models
+from labelspace import _checks, data, models, results
 from labelspace.comparison.plan import Plan
 from labelspace.comparison.planning import IN_MEMORY
 from labelspace.data import digests
 from labelspace.data.dataset import Dataset
+from labelspace.report.html import write_html
+from labelspace.report.table import markdown_table, text_table
+from labelspace.results import Best, Result, Row, Verdict
 from labelspace.serving.predictions import ready
 from labelspace.training.config import Config
+from labelspace.training.run import Run
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True)

@@ -129,7 +129,7 @@ class Together:
 
 
 def _summaries(scores: Tensor, y: Tensor) -> list[dict[str, float]]:
-    """Return ``evaluate.summary`` of every member."""
+    """Return ``feed.summary`` of every member."""
     accuracy = (scores.argmax(dim=2) == y).double().mean(dim=1)
     # classes in the middle, as cross_entropy wants them here, also halve its time
     losses = cross_entropy(scores.mT.double(), y.expand(len(scores), -1), reduction="none").mean(dim=1)
