@@ -65,7 +65,7 @@ def ready(folder: str | Path, *, allow_damaged: bool = False) -> Ready:
 
 
 def _ready(stored: RunFolder) -> Ready:
-    run = Run.of_folder(stored).holding()  # the folder may be replaced while predictions are made
+    run = Run.of_folder(stored, hold=True)  # the folder may be replaced while predictions are made
     if not stored.has(FILE):
         return Ready(run, Decision("argmax", 1.0, None, run.preprocessing["names"]))
     decision, of = stored_decision(stored.path / FILE, stored.allow_damaged)

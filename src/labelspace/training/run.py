@@ -88,34 +88,30 @@ class Run:
             folder: of the run.
             allow_damaged: read also what is damaged, as far as it goes, and warn.
         """
-        return whole(folder, lambda stored: cls.of_folder(stored).holding(), allow_damaged)
+        return whole(folder, partial(cls.of_folder, hold=True), allow_damaged)
 
     @classmethod
-    def of_folder(cls, stored: RunFolder) -> "Run":
-        """Return the run of a folder; for readers that read more of it than the run."""
+    def of_folder(cls, stored: RunFolder, hold: bool = False) -> "Run":
+        """Return the run of a folder; its weights are read when they are asked for, unless they are to be held."""
         config = _stored_config(stored)
         result = stored.result()  # first: it is what a run that is not finished lacks
         space, preprocessing = stored.label_space(), checked(stored.preprocessing(), stored.path)
         if list(space.names) != preprocessing["names"]:
             got = f"classes {list(space.names)[:5]} where preprocessing.json has {str(preprocessing['names'])[:200]}"
             stored.damaged("label_space.safetensors", got)
-        stored.weights()  # sound, or refused here; whoever asks for them reads them again
+        weights = stored.weights()  # sound, or refused here
         return cls(
             config=config,
             result=cast(RunResult, result),
             epochs=stored.epochs(),
             scores=stored.scores(),
             space=space,
-            read_weights=stored.weights,
+            read_weights=partial(dict[str, Tensor], weights) if hold else stored.weights,
             preprocessing=cast(Preprocessing, preprocessing),
             option_spaces={name: stored.option_space(name) for name in config.option_keys},
             folder=stored.path,
             times=stored.times(),
         )
-
-    def holding(self) -> "Run":
-        """Return the same run with its weights in memory, whatever becomes of its folder."""
-        return replace(self, read_weights=partial(dict[str, Tensor], self.weights))
 
     @property
     def weights(self) -> dict[str, Tensor]:
