@@ -28,7 +28,9 @@ def test_a_bottleneck_needs_the_order(tmp_path: Path) -> None:
 
 
 def test_a_comfortable_network_needs_any_smoothing(tmp_path: Path) -> None:
-    result = compare("digits", cost="squared", methods=METHODS, epochs=60, out=tmp_path)
+    # without mixed, whose prior comes from the data: it may win, and has no controls that would say why
+    others = [method for method in METHODS if method != "mixed"]
+    result = compare("digits", cost="squared", methods=others, epochs=60, out=tmp_path)
     verdict, found = result.verdict, costs(result)
     assert result.content["model"] == "mlp-128"
     assert (verdict.kind, verdict.cause) == ("cheaper", "smoothing")

@@ -138,26 +138,27 @@ def of_resuming() -> None:
     """A run that was stopped on the device goes on there from its checkpoint, to the same end."""
     options = {**SMALL, "method": "lwr", "epochs": 4}
     expected = train("digits", **options)
-    with tempfile.TemporaryDirectory() as out, pretence():
-        step, count = loop.Loop._step, [0]
+    with tempfile.TemporaryDirectory() as out:
+        with pretence():
+            step, count = loop.Loop._step, [0]
 
-        def stopped(self: loop.Loop, *arguments: Any) -> None:
-            count[0] += 1
-            if count[0] == 8:
-                raise KeyboardInterrupt
-            step(self, *arguments)
+            def stopped(self: loop.Loop, *arguments: Any) -> None:
+                count[0] += 1
+                if count[0] == 8:
+                    raise KeyboardInterrupt
+                step(self, *arguments)
 
-        loop.Loop._step = stopped
-        try:
-            train("digits", device=NAME, out=out, checkpoint_seconds=0, **options)
-        except KeyboardInterrupt:
-            assert list(Path(out).glob("*/checkpoint.pt"))
-        finally:
-            loop.Loop._step = step
-        run = train("digits", device=NAME, out=out, **options)
-        loaded = Run.load(run.folder)
-    same(run, expected, **EXACT)
-    same(loaded, expected, **EXACT)
+            loop.Loop._step = stopped
+            try:
+                train("digits", device=NAME, out=out, checkpoint_seconds=0, **options)
+            except KeyboardInterrupt:
+                assert list(Path(out).glob("*/checkpoint.pt"))
+            finally:
+                loop.Loop._step = step
+            run = train("digits", device=NAME, out=out, **options)
+            loaded = Run.load(run.folder)
+        same(run, expected, **EXACT)
+        same(loaded, expected, **EXACT)
 
 
 def of_infinity() -> None:
