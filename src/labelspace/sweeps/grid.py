@@ -15,7 +15,7 @@ from labelspace._plugins import Plugin
 from labelspace.data import given
 from labelspace.data.dataset import Dataset
 from labelspace.data.given import as_dataset
-from labelspace.records import RunFolder
+from labelspace.records import RunFolder, whole
 from labelspace.space import LabelSpace
 from labelspace.sweeps.executors import Executor, InProcess, Outcome, Processes, WorkerDied
 from labelspace.sweeps.members import partition, train_together
@@ -143,7 +143,7 @@ def outcomes(
                 if report is not None:
                     test = RunFolder(folder / name).result()["test"]
                     report("run", {"done": len(runs) + len(found), "of": len(configs), "name": name, **test})
-    runs |= {number: Run.load(folder / name) for number, name in found.items()}
+    runs |= {number: whole(folder / name, Run.of_folder) for number, name in found.items()}
     return [failures.get(number) or runs[number] for number in range(len(configs))]
 
 

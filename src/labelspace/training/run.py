@@ -318,7 +318,7 @@ def finished_run(folder: RunFolder) -> Run | None:
     if folder.mark() is None:
         return None
     try:
-        run = Run.load(folder.path)
+        run = whole(folder.path, Run.of_folder)
     except DamagedError as error:
         warn_of_damage(error)
         return None
