@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import torch
 from torch.utils.data import Dataset as TorchDataset
+
+from labelspace import data
 
 
 class Frame:
@@ -60,3 +63,17 @@ class Items(TorchDataset[Any]):
 
     def __getitem__(self, number: int) -> Any:
         return self.items[number]
+
+
+def same(one: data.Dataset, other: data.Dataset) -> None:
+    """Refuse any difference of tensors, names and columns."""
+    assert one.names == other.names
+    assert one.source.get("columns") == other.source.get("columns")
+    assert one.vocabulary == other.vocabulary
+    for name, part in one.parts.items():
+        torch.testing.assert_close(part.x, other.parts[name].x, rtol=0, atol=0)
+        torch.testing.assert_close(part.y, other.parts[name].y, rtol=0, atol=0)
+        groups = other.parts[name].groups
+        assert (part.groups is None) == (groups is None)
+        if part.groups is not None and groups is not None:
+            torch.testing.assert_close(part.groups, groups, rtol=0, atol=0)

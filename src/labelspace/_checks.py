@@ -273,11 +273,12 @@ def known_names(owner: str, argument: str, wanted: Sequence[str], known: Sequenc
         # comparing long texts takes the product of their lengths
         short = [name for name in known if len(name) <= LONGEST_HINT]
         near = get_close_matches(unknown[0], short, n=1) if len(unknown[0]) <= LONGEST_HINT else []
-        remedy = f"Did you mean {near[0]!r}?" if near else f"The classes are: {_some(known)}."
+        remedy = f"Did you mean {near[0]!r}?" if near else f"The classes are: {listed(known)}."
         raise fail(owner, argument, "names of classes", f"{unknown[0]!r}, which is none", remedy)
 
 
-def _some(names: Sequence[str], most: int = 8) -> str:
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Return the first names and how many follow."""
     shown = ", ".join(repr(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 

@@ -171,10 +171,8 @@ def _parts(content: object) -> Iterable[bytes | None]:
 def _attributes(module: nn.Module) -> bytes | None:
     """Return what a module holds besides parameters, buffers and modules; torch's own say it in their text."""
     own = type(module).__module__.partition(".")[0] != "torch"
-    taken = {"training", *OF_MODULES}
-    return _plain(
-        [part for part in sorted(vars(module).items()) if part[0] not in taken and (own or part[0][0] != "_")]
-    )
+    parts = [part for part in sorted(vars(module).items()) if part[0] not in OF_MODULES]
+    return _plain([part for part in parts if own or part[0][0] != "_"])
 
 
 def _used(content: object, seen: frozenset[str] = frozenset()) -> Iterable[bytes | None]:

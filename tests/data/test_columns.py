@@ -1,8 +1,5 @@
 """Columns of a table to numbers, by the training part alone."""
 
-import csv
-import gzip
-import io
 import json
 
 import numpy as np
@@ -10,19 +7,7 @@ import pytest
 
 from labelspace import data
 from labelspace.data.columns import Encoding
-
-ROWS = [[str(i), f"{i / 7:.3f}", "red" if i % 3 else "blue", f"p{i // 4}", "yes" if i % 2 else "no"] for i in range(40)]
-
-
-HEADER = ["id", "size", "colour", "patient", "sick"]
-
-
-def write(path, rows, header=HEADER):
-    buffer = io.StringIO(newline="")
-    csv.writer(buffer).writerows([header, *rows])
-    content = buffer.getvalue().encode()
-    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
-    return path
+from small_tables import ROWS, write
 
 
 def test_free_text_is_not_taken_for_a_category(tmp_path):

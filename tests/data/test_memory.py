@@ -11,7 +11,7 @@ import torch
 from torch.utils.data import IterableDataset
 
 from labelspace import InputError, data
-from memory_forms import ClassLabel, Frame, Hugging, Image, Items
+from memory_forms import ClassLabel, Frame, Hugging, Image, Items, same
 
 DRAWS = np.random.default_rng(0)
 
@@ -20,20 +20,6 @@ X = DRAWS.normal(size=(60, 3)).astype(np.float32)
 
 
 Y = np.tile(["mild", "moderate", "severe"], 20)
-
-
-def same(one: data.Dataset, other: data.Dataset) -> None:
-    """Refuse any difference of tensors, names and columns."""
-    assert one.names == other.names
-    assert one.source.get("columns") == other.source.get("columns")
-    assert one.vocabulary == other.vocabulary
-    for name, part in one.parts.items():
-        torch.testing.assert_close(part.x, other.parts[name].x, rtol=0, atol=0)
-        torch.testing.assert_close(part.y, other.parts[name].y, rtol=0, atol=0)
-        groups = other.parts[name].groups
-        assert (part.groups is None) == (groups is None)
-        if part.groups is not None and groups is not None:
-            torch.testing.assert_close(part.groups, groups, rtol=0, atol=0)
 
 
 def cells() -> dict[str, list[Any]]:

@@ -1,26 +1,10 @@
 """Cells without a value, and the rule for them."""
 
-import csv
-import gzip
-import io
-
 import pytest
 import torch
 
 from labelspace import data
-
-ROWS = [[str(i), f"{i / 7:.3f}", "red" if i % 3 else "blue", f"p{i // 4}", "yes" if i % 2 else "no"] for i in range(40)]
-
-
-HEADER = ["id", "size", "colour", "patient", "sick"]
-
-
-def write(path, rows, header=HEADER):
-    buffer = io.StringIO(newline="")
-    csv.writer(buffer).writerows([header, *rows])
-    content = buffer.getvalue().encode()
-    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
-    return path
+from small_tables import ROWS, write
 
 
 def test_missing_values_need_a_rule(tmp_path):

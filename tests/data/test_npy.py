@@ -1,7 +1,6 @@
 """Arrays in files: read when they are asked for, if they are what their heads announce."""
 
 import io
-import tracemalloc
 import zipfile
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 
 from labelspace import compare_scores, data
 from labelspace.data import npy
+from memory_peak import peak_of
 
 MEGABYTE = 1 << 20
 
@@ -17,19 +17,6 @@ X = np.random.default_rng(0).normal(size=(40, 3))
 
 
 Y = np.tile([0, 1], 20)
-
-
-def peak_of(function):
-    """Return what a call gave, or its refusal, and the most memory that Python and numpy held during it."""
-    tracemalloc.start()
-    try:
-        found = function()
-    except ValueError as error:
-        found = str(error)
-    finally:
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-    return found, peak
 
 
 def archive(path, arrays, junk=b""):

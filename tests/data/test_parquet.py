@@ -1,27 +1,13 @@
 """Parquet files: what they hold, and that no file fills the memory."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 
 from labelspace.data import tables
 from labelspace.data.streams import ASKED
+from memory_peak import peak_of
 
 MEGABYTE = 1 << 20
-
-
-def peak_of(function):
-    """Return what a call gave, or its refusal, and the most memory that Python and numpy held during it."""
-    tracemalloc.start()
-    try:
-        found = function()
-    except ValueError as error:
-        found = str(error)
-    finally:
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-    return found, peak
 
 
 @pytest.fixture

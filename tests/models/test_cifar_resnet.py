@@ -4,19 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from labelspace.models import build
-from labelspace.models.network import Network
-
-
-def batch(shape: tuple[int, ...], name: str, count: int = 4) -> Tensor:
-    generator = torch.Generator().manual_seed(0)
-    if name.startswith("text"):
-        return torch.randint(0, 30, (count, *shape), generator=generator)
-    return torch.randn(count, *shape, generator=generator)
-
-
-def seeded(name: str, shape: tuple[int, ...], seed: int = 0, **options: object) -> Network:
-    torch.manual_seed(seed)
-    return build(name, shape, 5, **options)
+from small_networks import batch, seeded
 
 
 def normalised(x: Tensor, convolution: nn.Conv2d, norm: nn.BatchNorm2d, stride: int = 1) -> Tensor:

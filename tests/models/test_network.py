@@ -2,27 +2,16 @@
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from labelspace.models import WITH_MAP, build, names
+from labelspace.models import WITH_MAP, names
 from labelspace.models.network import Network
+from small_networks import batch, seeded
 
 IMAGE_NAMES = [name for name in names() if name.startswith(("cnn", "lenet", "alexnet", "resnet", "wrn", "bottleneck"))]
 
 
 DEEP = [name for name in IMAGE_NAMES if name.startswith(("resnet", "wrn")) and name != "resnet8-small"]
-
-
-def batch(shape: tuple[int, ...], name: str, count: int = 4) -> Tensor:
-    generator = torch.Generator().manual_seed(0)
-    if name.startswith("text"):
-        return torch.randint(0, 30, (count, *shape), generator=generator)
-    return torch.randn(count, *shape, generator=generator)
-
-
-def seeded(name: str, shape: tuple[int, ...], seed: int = 0, **options: object) -> Network:
-    torch.manual_seed(seed)
-    return build(name, shape, 5, **options)
 
 
 @pytest.mark.parametrize("name", [name for name in WITH_MAP if name in IMAGE_NAMES])

@@ -2,24 +2,11 @@
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from labelspace.models import build
-from labelspace.models.network import Network
+from small_networks import batch, seeded
 
 TEXT = {"text-bag": {"vocabulary": 30, "width": 8}, "text-transformer": {"vocabulary": 30, "width": 8, "layers": 1}}
-
-
-def batch(shape: tuple[int, ...], name: str, count: int = 4) -> Tensor:
-    generator = torch.Generator().manual_seed(0)
-    if name.startswith("text"):
-        return torch.randint(0, 30, (count, *shape), generator=generator)
-    return torch.randn(count, *shape, generator=generator)
-
-
-def seeded(name: str, shape: tuple[int, ...], seed: int = 0, **options: object) -> Network:
-    torch.manual_seed(seed)
-    return build(name, shape, 5, **options)
 
 
 @pytest.mark.parametrize("name", list(TEXT))

@@ -2,7 +2,8 @@
 
 import pytest
 
-from labelspace.spec.naming import canonical, listed, matched, suggestion
+from labelspace import _checks
+from labelspace.spec.naming import canonical, matched, suggestion
 
 
 def test_blanks_and_accents_do_not_matter() -> None:
@@ -35,5 +36,5 @@ def test_suggestions_ignore_capitals_and_give_up_on_long_texts() -> None:
 
 
 def test_many_names_are_cut() -> None:
-    assert listed(["a", "b"]) == "'a', 'b'"
-    assert listed([str(number) for number in range(10)], most=2) == "'0', '1' and 8 more"
+    assert _checks.listed(["a", "b"]) == "'a', 'b'"
+    assert _checks.listed([str(number) for number in range(10)], most=2) == "'0', '1' and 8 more"

@@ -176,8 +176,8 @@ class Trainer:
         targets = None
         invertible = criterion_class(entry.method).invertible
         strength = entry.strength(options)
-        fixed = entry.option == "smoothing" and invertible and strength is not None
-        if self.judge.inverted and fixed and strength is not None and not _learned(runs[0]):
+        asked = self.judge.inverted and entry.option == "smoothing" and invertible
+        if asked and strength is not None and not _learned(runs[0]):
             targets = runs[0].space.relations().targets(strength)
         return Outcome([scores_of(run) for run in runs], self.judge, targets)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import torch
@@ -12,6 +12,14 @@ from torch import Tensor
 PIECE = 1 << 22
 # columns whose spread is below this share of their size are constant but for rounding: they become zeros
 CONSTANT = 1e-6
+
+
+class Scales(TypedDict):
+    """What a record holds of it."""
+
+    kind: str
+    mean: list[float]
+    std: list[float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +53,7 @@ class Normalize:
         x = batch.to(torch.float32)
         return (x / 255 - mean) / std if self.kind == "images" else (x - mean) / std
 
-    def plain(self) -> dict[str, object]:
+    def plain(self) -> Scales:
         """Return it as plain JSON data, for a run's record."""
         return {"kind": self.kind, "mean": self.mean.tolist(), "std": self.std.tolist()}
 

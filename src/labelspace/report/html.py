@@ -1,7 +1,6 @@
 """The report of a comparison, or of plain runs that nothing has compared: one HTML file that needs nothing else."""
 
 import base64
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -179,7 +178,7 @@ def _options(row: Row) -> str:
 
 def _reproduce(folder: Path, result: Result, material: Material) -> Figure:
     plan = folder / "plan.toml"
-    hashes = [(name, _digest(folder / name)) for name in HASHED if (folder / name).is_file()]
+    hashes = [(name, _files.digest((folder / name).read_bytes())) for name in HASHED if (folder / name).is_file()]
     return {
         "command": result.command,
         "plan": plan.read_text(encoding="utf-8", errors="replace") if plan.is_file() else None,
@@ -191,10 +190,6 @@ def _reproduce(folder: Path, result: Result, material: Material) -> Figure:
 
 def _run_names(material: Material) -> list[tuple[str, list[str]]]:
     return [(row.label, [run.folder.path.name for run in row.runs]) for row in material.rows if row.runs]
-
-
-def _digest(path: Path) -> str:
-    return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
 
 
 def _picture(example: tuple[bytes, str]) -> dict[str, str]:

@@ -15,7 +15,7 @@ from labelspace.sources.text import text
 from labelspace.sources.wordnet import wordnet
 from labelspace.space import LabelSpace
 from labelspace.spec.grouping import PREFIX, grouping, groups_in
-from labelspace.spec.naming import OWNER, listed, matched, suggestion
+from labelspace.spec.naming import OWNER, matched, suggestion
 from labelspace.spec.taxonomy import taxonomy
 
 NAMES = ("ordinal", "uniform", "wordnet", "text", "lda")
@@ -71,7 +71,7 @@ def by_value(names: Sequence[str]) -> LabelSpace:
     if found is None:
         remedy = "Text has no order of its own: write it, lowest first, as in 'low<mid<high'."
         expected = "'ordinal' only where class names are different numbers"
-        raise _checks.fail(OWNER, "space", expected, listed(list(names), most=6), remedy)
+        raise _checks.fail(OWNER, "space", expected, _checks.listed(list(names), most=6), remedy)
     return ordered(found, names)
 
 

@@ -69,7 +69,7 @@ def matched(
         first = unknown[0]
         more = f" and {len(unknown) - 1} more that are none" if len(unknown) > 1 else ""
         got = f"{given[first]!r}{at[first]}, which is none of the classes{more}"
-        hint = suggestion(given[first], names) or f"The classes are: {listed(names)}."
+        hint = suggestion(given[first], names) or f"The classes are: {_checks.listed(names)}."
         raise _checks.fail(OWNER, argument, expected, got, hint)
     found = [classes[canonical(name)] for name in given]
     seen: dict[str, int] = {}
@@ -83,12 +83,6 @@ def matched(
         more = f" and {len(absent) - 1} more of {len(names)} classes" if len(absent) > 1 else ""
         raise _checks.fail(OWNER, argument, expected, f"nothing for {absent[0]!r}{more}", remedy)
     return found
-
-
-def listed(names: Sequence[str], most: int = 8) -> str:
-    """Return the first names and how many follow."""
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 def plain(text: object) -> str:

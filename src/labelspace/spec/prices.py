@@ -14,7 +14,7 @@ from labelspace._tables import is_there
 from labelspace.sources.matrices import cost
 from labelspace.space import LabelSpace
 from labelspace.spec.named import numeric_order, order_of
-from labelspace.spec.naming import OWNER, listed, suggestion
+from labelspace.spec.naming import OWNER, suggestion
 from labelspace.spec.price_tables import TEMPLATE, read_prices
 
 CostSpec = str | Path | LabelSpace | Numbers | None  # what mistakes cost, as it may be given
@@ -165,7 +165,9 @@ def _steps(rule: str, classes: Sequence[str], space: LabelSpace | None) -> Tenso
     order = order_of(space) or numeric_order(classes)
     if order is None or not set(classes) <= set(order):
         remedy = "Say it, lowest first, with the space, as in 'low<mid<high'."
-        raise _checks.fail(OWNER, "cost", f"{rule!r} only for classes with an order", listed(classes, most=6), remedy)
+        raise _checks.fail(
+            OWNER, "cost", f"{rule!r} only for classes with an order", _checks.listed(classes, most=6), remedy
+        )
     present = set(classes)
     rank = {name: float(place) for place, name in enumerate(name for name in order if name in present)}
     ranks = torch.tensor([rank[name] for name in classes], dtype=torch.float64)

@@ -53,12 +53,13 @@ class Preprocessing(TypedDict):
 
 def preprocessing_of(dataset: Dataset, model: nn.Module) -> Preprocessing:
     """Return what a record must hold to build the model again and to prepare its samples."""
+    scales = dataset.normalize.plain()
     facts: Preprocessing = {
         "kind": dataset.kind,
         "names": list(dataset.names),
         "input_shape": list(dataset.input_shape),
-        "mean": dataset.normalize.mean.tolist(),
-        "std": dataset.normalize.std.tolist(),
+        "mean": scales["mean"],
+        "std": scales["std"],
         "train_samples": len(dataset.train),
         "tokens": None if dataset.vocabulary is None else len(dataset.vocabulary),
         "vocabulary": None if dataset.vocabulary is None else list(dataset.vocabulary),

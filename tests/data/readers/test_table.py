@@ -1,8 +1,5 @@
 """Tables with labels."""
 
-import csv
-import gzip
-import io
 import sys
 
 import pytest
@@ -10,19 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from labelspace import data
-
-ROWS = [[str(i), f"{i / 7:.3f}", "red" if i % 3 else "blue", f"p{i // 4}", "yes" if i % 2 else "no"] for i in range(40)]
-
-
-HEADER = ["id", "size", "colour", "patient", "sick"]
-
-
-def write(path, rows, header=HEADER):
-    buffer = io.StringIO(newline="")
-    csv.writer(buffer).writerows([header, *rows])
-    content = buffer.getvalue().encode()
-    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
-    return path
+from small_tables import ROWS, write
 
 
 def test_numbers_and_categories(tmp_path):
