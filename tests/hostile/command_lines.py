@@ -187,7 +187,14 @@ def is_sane(said: Said) -> bool:
         return False
     if said.code == 1:
         return _is_clear(said) or "problem" in said.stdout
-    return "--json" not in said.words or _is_json(said.stdout)
+    return not _asks_for_json(said.words) or _is_json(said.stdout)
+
+
+def _asks_for_json(words: list[str]) -> bool:
+    """Return whether ``--json`` is among the flags, and not what an option before it was left without a value took."""
+    options = [each for command in _commands() for each in command.parameters if each.param_type_name == "option"]
+    valued = {name for option in options if not option.is_flag for name in option.opts}
+    return any(word == "--json" and before not in valued for before, word in itertools.pairwise(words))
 
 
 def is_readable(said: Said) -> bool:
