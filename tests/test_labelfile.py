@@ -49,6 +49,9 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     save_file({"matrix": torch.eye(2)}, tmp_path / "weights")
     with pytest.raises(LabelFileError, match="but not a label file"):
         _labelfile.read(tmp_path / "weights")
+    head = b'{"__metadata__": null, "matrix": {"dtype": "F32", "shape": [1, 1], "data_offsets": [0, 4]}}'
+    with pytest.raises(LabelFileError, match="but not a label file"):
+        _labelfile.parse(tmp_path / "null", len(head).to_bytes(8, "little") + head + bytes(4))
     save_file({"matrix": torch.eye(2)}, tmp_path / "later", {"labelspace": '{"version": 99}'})
     with pytest.raises(LabelFileError, match="it is of version 99"):
         _labelfile.read(tmp_path / "later")

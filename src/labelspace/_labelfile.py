@@ -76,7 +76,7 @@ def parse(path: Path, content: bytes) -> tuple[dict[str, Tensor], Header]:
             _check_type(name, head[name]["dtype"])
     except (SafetensorError, OSError, ValueError, KeyError, RecursionError) as error:
         raise _unreadable(path, error) from error
-    return {name: found[name] for name in TENSORS if name in found}, _header(path, head.get("__metadata__", {}))
+    return {name: found[name] for name in TENSORS if name in found}, _header(path, head.get("__metadata__") or {})
 
 
 def _tensor(file: Any, name: str) -> Tensor:

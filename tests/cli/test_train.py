@@ -119,6 +119,8 @@ def test_tensorboard(tmp_path: Path) -> None:
         (["train", "digits", "--record", "all"], "`--record` must be 'test-curve'. Got 'all'"),
         (["train", "digits", "--momentum", "1"], "`--momentum` must be less than 1"),
         (["train", "digits", "--set", "clip"], "`--set` must be NAME=VALUE"),
+        (["train", "digits", "--set", "smoothing=0.2"], "`--set smoothing` must be left out: it is --smoothing"),
+        (["train", "digits", "--set", "report=1"], "`--set` must be one of"),
         (["train", "digits", "--label", "y"], "`--label` must be an option of this kind of data"),
         (["train", "digits", "--data-option", "test=2"], "`--data-option test` must be a number in (0, 1)"),
         (["train", "digits", "--model", "resnet-32"], "resnet32"),

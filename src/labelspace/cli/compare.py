@@ -160,6 +160,7 @@ def compare(
     temperature and minimum-cost decisions save; NAME=FILE compares models, the first one being the reference.
     """
     from labelspace.comparison import compare as compare_labels
+    from labelspace.comparison.plan import OWN, TRAINING
     from labelspace.sweeps.executors import Processes
 
     given = data or []
@@ -217,7 +218,7 @@ def compare(
         "data_options": reader or None,
         "method_options": of_methods(option or []) or None,
     }
-    more = of_settings(setting or [], {*inspect.signature(compare).parameters, *settings})
+    more = of_settings(setting or [], (*TRAINING, *OWN), {*inspect.signature(compare).parameters, *settings})
     with ComparisonBars() as bars:
         result = compare_labels(
             given[0] if given else None,

@@ -197,21 +197,20 @@ def of_methods(texts: list[str]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def of_settings(texts: list[str], flags: Collection[str]) -> dict[str, Any]:
-    """Read ``NAME=VALUE`` texts of fields of a plan.
+def of_settings(texts: list[str], fields: Collection[str], flags: Collection[str]) -> dict[str, Any]:
+    """Read ``NAME=VALUE`` texts of fields of a plan or of a configuration.
 
     Args:
         texts: what was typed.
+        fields: names of all fields.
         flags: names that have a flag of their own.
     """
-    from labelspace.comparison.plan import OWN, TRAINING
-
     found = parsed_options(texts, "--set", "head_l2=0.1")
     for name in found:
-        if name in flags and name in (*OWN, *TRAINING):
+        if name in flags and name in fields:
             instead = OTHER_FLAGS.get(name, f"--{name.replace('_', '-')}")
             raise _checks.fail("", f"--set {name}", f"left out: it is {instead}", "it")
-        _checks.choice("", "--set", name, [each for each in (*TRAINING, *OWN) if each not in flags])
+        _checks.choice("", "--set", name, [each for each in fields if each not in flags])
     return found
 
 

@@ -102,6 +102,7 @@ def train(
 
     One large model on several processes: torchrun --nproc-per-node 2 -m labelspace train …
     """
+    from labelspace.training.config import FILLED_IN, Config
     from labelspace.training.run import train as train_run
 
     options: dict[str, Any] = {
@@ -146,8 +147,9 @@ def train(
             data_option=data_option,
             data_dir=data_dir,
         ),
-        **parsed_options(setting or [], "--set", "precision=bfloat16"),
     }
+    fields = [name for name in (*Config.model_fields, "smoothing") if name not in FILLED_IN]
+    options |= shared.of_settings(setting or [], fields, {*inspect.signature(train).parameters, *options})
     warning = _check_space(space, method, options["method_options"])
     there = _devices.resolved("train", options.get("device", "cpu"))
     joined = _distributed.join(_devices.placed(there))  # under torchrun every rank comes here
