@@ -2,7 +2,8 @@
 
 A run's folder holds ``config.json``, ``environment.json``, ``checkpoint.pt`` while it runs, and when it is finished
 ``epochs.jsonl``, ``model.safetensors``, ``label_space.safetensors``, ``scores.safetensors``, ``preprocessing.json``,
-``option-NAME.safetensors`` for an option of the method that is a label space, and, written last, ``result.json``. All
+``option-NAME.safetensors`` for an option of the method that is a label space, ``translations.json`` of sequences, and,
+written last, ``result.json``. All
 of these but ``environment.json`` are bit-identical for equal runs; how long the epochs took, where it was asked for, is
 in a file of its own, ``times.jsonl``.
 
@@ -34,6 +35,7 @@ from labelspace.space import LabelSpace
 
 CONFIG, ENVIRONMENT, RESULT = "config.json", "environment.json", "result.json"
 FILES = ("epochs.jsonl", "model.safetensors", "scores.safetensors", "label_space.safetensors", "preprocessing.json")
+TRANSLATIONS = "translations.json"  # of sequences alone
 TIMES = "times.jsonl"  # not one of them: no two runs take equally long
 RECORDS = (RESULT, ENVIRONMENT)  # they name the digests of the others, and have their own inside
 REMEDY = "The command that made the run computes it again."
@@ -102,6 +104,7 @@ class RunFolder:
         result: dict[str, Any],
         option_spaces: Mapping[str, LabelSpace] | None = None,
         times: list[dict[str, Any]] | None = None,
+        translations: Mapping[str, list[str]] | None = None,
     ) -> None:
         """Write everything a finished run leaves, the result last, then drop the checkpoints."""
         self._forget()
@@ -112,6 +115,8 @@ class RunFolder:
             "scores.safetensors": to_bytes(scores),
             "preprocessing.json": _files.json_bytes(preprocessing),
         }
+        if translations:
+            contents[TRANSLATIONS] = _files.json_bytes(dict(translations))
         try:
             self._write_environment(times)
             self._write(contents, {"label_space.safetensors": space, **spaces}, result)
@@ -185,6 +190,18 @@ class RunFolder:
     def times(self) -> list[dict[str, Any]]:
         """Return how long the epochs took; nothing where that was not asked for."""
         return self._lines(TIMES) if (self.path / TIMES).is_file() else []
+
+    def translations(self) -> dict[str, list[str]]:
+        """Return what a model of sequences made of the sources of each part; nothing of other runs."""
+        if not (self.path / TRANSLATIONS).is_file():
+            if TRANSLATIONS in self._digests():
+                raise self.unsound(TRANSLATIONS, "it is missing")
+            return {}
+        found = self._json(TRANSLATIONS)
+        for part, texts in found.items():
+            if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+                raise self.unsound(TRANSLATIONS, f"no list of texts for {part!r:.40}")
+        return found
 
     def weights(self) -> dict[str, Tensor]:
         """Return the weights of model and criterion."""

@@ -152,6 +152,32 @@ def test_hinge_by_hand() -> None:
     torch.testing.assert_close(losses["linear"] - losses["squared"], torch.tensor(0.05 - 0.0025), rtol=1e-4, atol=1e-5)
 
 
+def test_the_second_term_comes_late() -> None:
+    torch.manual_seed(0)
+    late = LabelEmbedding(4, in_features=5, delay=2).double()
+    at_once = LabelEmbedding(4, in_features=5).double()
+    at_once.load_state_dict({name: value for name, value in late.state_dict().items() if "calls" not in name})
+    output, features = torch.randn(6, 4).double(), torch.randn(6, 5).double()
+    y = torch.tensor([0, 1, 2, 3, -100, 1])
+    soft = torch.softmax(torch.eye(4).double(), dim=1)[y[y >= 0]]
+    second = -(soft * torch.log_softmax(output[y >= 0], dim=1)).sum(dim=1).mean()
+    for call in range(4):
+        gap = at_once(output, y, features=features) - late(output, y, features=features)
+        torch.testing.assert_close(gap, second if call < 2 else torch.zeros_like(second))
+    late.eval()
+    again = LabelEmbedding(4, in_features=5, delay=2).double()
+    again.load_state_dict(late.state_dict())
+    torch.testing.assert_close(again(output, y, features=features), at_once(output, y, features=features))
+
+
+def test_the_reference_for_sequences() -> None:
+    found = LabelEmbedding(9, in_features=5, rank=2, preset="reference")
+    assert (found.delay, found.hinge) == (20_000, "absolute")
+    assert (LabelEmbedding(9, in_features=5, preset="reference").delay, found.needs) == (0, ("features",))
+    with pytest.raises(ValueError, match="`delay` of LabelEmbedding must be"):
+        LabelEmbedding(9, in_features=5, delay=-1)
+
+
 def test_bad_options() -> None:
     with pytest.raises(ValueError, match="`in_features` of LabelEmbedding must be given unless `pretrained` is"):
         LabelEmbedding(3, in_features=None)

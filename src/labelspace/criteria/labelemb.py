@@ -1,11 +1,12 @@
 """Label embedding network: a second head learns which classes look alike."""
 
+from collections.abc import Mapping
 from typing import Literal, Unpack, final
 
 import torch
 from torch import Tensor, nn
 
-from labelspace import _checks
+from labelspace import _checks, _distributed
 from labelspace.compressed import LowRank, fits
 from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
@@ -21,7 +22,10 @@ class LabelEmbedding(Criterion):
 
     Paper says: the first two terms weigh 1 and 1, only features are stopped, hinge per sample. Code does: they weigh β
     and 1−β with β = ½, ê and softmax(z2/τ) are stopped too, hinge summed over the batch. We do: the paper's weights and
-    hinge, the code's stops (E learns only from the last term). ``preset="paper"`` and ``"reference"`` are the two.
+    hinge, the code's stops (E learns only from the last term). ``preset="paper"`` and ``"reference"`` are the two. The
+    code for sequences, where E is compressed, is another: it leaves out the second term for 20,000 updates and takes
+    ``|p2_y − cap|`` for the hinge, which ``"reference"`` does with ``rank``; and it forgets to mask padding, which
+    nothing here does.
 
     Args:
         labels: a number of classes, their names, or a LabelSpace.
@@ -32,6 +36,7 @@ class LabelEmbedding(Criterion):
         rank: ``E[y] = ReLU(A_y·B)`` with h = rank columns, for many classes.
         beta: β in [0, 1], weighs the first two terms by β and 1−β; left out they weigh 1 each (½ in ``"reference"``).
         hinge: ``"linear"``, ``"squared"``, or ``"absolute"`` for ``|p2_y − cap|``.
+        delay: so many training calls go by before the second term, H(ê,p1), has a weight.
         hinge_total: sum the hinge over the batch while other terms are means.
         stop_targets: keep gradients from ê in the second term and from softmax(z2/τ) in the last.
         pretrained: relations whose rows are ê (``label_space()`` of a trained one, not logits E), eq. (17); found by
@@ -79,6 +84,7 @@ class LabelEmbedding(Criterion):
     beta: Tensor
     first_total: Tensor
     fixed: Tensor
+    calls_seen: Tensor
 
     def __init__(
         self,
@@ -90,16 +96,25 @@ class LabelEmbedding(Criterion):
         init_scale: float = 1.0,
         rank: int | None = None,
         beta: float | None = None,
-        hinge: Literal["linear", "squared", "absolute"] = "linear",
+        hinge: Literal["linear", "squared", "absolute"] | None = None,
+        delay: int | None = None,
         hinge_total: bool | None = None,
         stop_targets: bool | None = None,
         pretrained: LabelSpace | None = None,
         **common: Unpack[Common],
     ) -> None:
         """Make the second head and the embedding, or take a fixed one."""
-        super().__init__(labels, **common)
+        of_sequences = common.get("preset") == "reference" and rank is not None
+        delay = _checks.whole(type(self).__name__, "delay", (20_000 if of_sequences else 0) if delay is None else delay)
+        super().__init__(
+            labels, **common, commit_every=1 if delay else None, sums={"calls": ()} if delay else None
+        )
         given = {"beta": beta, "hinge_total": hinge_total, "stop_targets": stop_targets}
         chosen = self.resolved(common.get("preset"), {"beta": None, "hinge_total": False, "stop_targets": True}, given)
+        self.delay = delay
+        if delay:
+            self.register_buffer("calls_seen", torch.zeros((), dtype=torch.int64))
+        hinge = ("absolute" if of_sequences else "linear") if hinge is None else hinge
         self.in_features, self.rank, self.relu = in_features, rank, True
         self.init_scale = _checks.number(type(self).__name__, "init_scale", init_scale)
         if rank is not None and self.init_scale != 1:
@@ -181,9 +196,20 @@ class LabelEmbedding(Criterion):
             Term(last, right),
         ]
 
+    def observe(self, output: Tensor, y: Tensor, *, features: Tensor | None = None) -> dict[str, Tensor]:
+        """Return this rank's share of one call."""
+        return {"calls": output.new_full((), 1 / _distributed.world_size())}
+
+    def commit(self, gathered: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return how many calls have gone by."""
+        return {"calls_seen": self.calls_seen + gathered["calls"].round().long()}
+
     def _weighed(self, member: Tensor, soft: Tensor) -> Tensor:
         """Return the target of the first two terms: ``a·H(y, p1) + b·H(ê, p1) = H(a·y + b·ê, p1)``, one softmax."""
-        return self.first_total * (self.beta * member + (1 - self.beta) * soft)
+        spread = (1 - self.beta) * soft
+        if self.delay:
+            spread = spread * (self.calls_seen >= self.delay)
+        return self.first_total * (self.beta * member + spread)
 
     def _hinge(self, second: Tensor, member: Tensor) -> Tensor:
         if self.hinge == "absolute":

@@ -23,7 +23,8 @@ from labelspace.sweeps.present import Present, alike, forget, known_device, know
 from labelspace.training.build import Job, prepare
 from labelspace.training.config import Config, make_config
 from labelspace.training.loop import Report
-from labelspace.training.run import Run, named_parts, own_threads_and_draws, train_job
+from labelspace.training.asked import named_parts
+from labelspace.training.run import Run, own_threads_and_draws, train_job
 
 PROGRESS = ".progress.part"  # the ending that finishing a run sweeps away
 

@@ -13,8 +13,8 @@ from labelspace.records import RunFolder
 from labelspace.sweeps.stacked import Stack
 from labelspace.training.build import Job, training_labels
 from labelspace.training.config import generator
-from labelspace.training.feed import Feed, to_minimise
-from labelspace.training.loop import TrainingError, in_batches, not_finite
+from labelspace.training.feed import Feed, in_batches, to_minimise
+from labelspace.training.loop import TrainingError, not_finite
 from labelspace.training.optimizer import HEAD, add_penalty, learning_rate, make_optimizer, set_rate
 
 NUMBERS = 2**22  # in a batch of evaluation, which every member gets a copy of

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from labelspace import _checks, _devices, _plugins, data, models
 from labelspace.augment.named import Augment
@@ -174,6 +174,8 @@ def option_spaces(
 
 
 def _named_space(spec: str | LabelSpace, config: Config, dataset: Dataset) -> LabelSpace:
+    if spec == "lda" and dataset.kind == "sequences":
+        raise _checks.fail("train", "space", "one that needs no samples, for sequences", repr(spec))
     if spec != "lda":
         return named(spec, dataset.names, among=dataset.source.get("all_names"))
     # from the labels that are trained on: a space that knew the clean ones would leak them
@@ -205,10 +207,22 @@ def make_learner(
         raise _checks.fail("train", "model", expected, repr(config.model), remedy)
     if "features" in criterion.needs:
         _feature_dim(config, model)
+    if outline.kind == "sequences":
+        _check_sequences(config, criterion, model)
     learner = Learner(model, criterion)
     if config.channels_last:
         learner.model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     return learner.double() if config.precision == "float64" else learner
+
+
+def _check_sequences(config: Config, criterion: Criterion, model: nn.Module) -> None:
+    """Refuse a method or a network that cannot be trained on pairs of texts."""
+    if "index" in criterion.needs:
+        expected, remedy = "one that remembers nothing of single samples, for sequences", "A text has many labels."
+        raise _checks.fail("train", "method", expected, repr(config.method), remedy)
+    if not hasattr(model, "begin_token"):
+        remedy = "Choose a name like seq2seq-256, or hf:NAME of an encoder-decoder."
+        raise _checks.fail("train", "model", "one that reads and writes texts", repr(config.model), remedy)
 
 
 def training_labels(job: Job) -> Tensor:
@@ -216,6 +230,8 @@ def training_labels(job: Job) -> Tensor:
     y = job.dataset.train.y
     if job.config.label_noise is None:
         return y
+    if y.ndim > 1:
+        raise _checks.fail("train", "label_noise", "left out for sequences", repr(job.config.label_noise))
     noise = label_noise(job.config.label_noise)
     noisy, _ = noise(y, len(job.dataset.names), generator=generator(job.config.seed, "noise"))
     return noisy
@@ -223,6 +239,8 @@ def training_labels(job: Job) -> Tensor:
 
 def automatic_model(dataset: Dataset) -> str:
     """Return a sensible small model for the shape of the data."""
+    if dataset.kind == "sequences":
+        return "seq2seq-256"
     if dataset.kind == "text":
         return "text-bag"
     if dataset.kind != "images":
@@ -262,6 +280,8 @@ def _model(config: Config, outline: Outline, width: int) -> models.Network | mod
     options = dict(config.model_options)
     if outline.tokens is not None:
         options.setdefault("vocabulary", outline.tokens)
+    if outline.kind == "sequences":
+        options["targets"] = len(outline.names)
     if outline.recorded is not None:
         return models.rebuild(config.model, outline.input_shape, width, outline.recorded, **options)
     return models.build(config.model, outline.input_shape, width, **options)

@@ -74,6 +74,7 @@ class Config(BaseModel):
     record: tuple[Literal["test-curve"], ...] = Field(
         (), description="test-curve: test accuracy, nll and seconds of every epoch; no choice looks at them"
     )
+    beam: int = Field(10, ge=1, description="width of the search for translations, of sequences")
     seed: int = Field(0, ge=0)
     threads: int = Field(1, ge=1, description="of torch; part of the key, as sums depend on it")
     device: str = Field("cpu", description="auto, cpu, cuda, cuda:1 or mps; part of the key, as sums depend on it")
@@ -118,7 +119,9 @@ class Config(BaseModel):
         places |= {"space"} if self.space_key else set()
         # most runs have neither: their keys stay what they were
         places |= {name for name in ("option_keys", "code_key") if not getattr(self, name)}
-        places |= {"device"} if self.device == "cpu" else set()  # as it was before there were others
+        # as keys were before there were others
+        places |= {"device"} if self.device == "cpu" else set()
+        places |= {"beam"} if self.beam == 10 else set()
         content = self.model_dump(mode="json", exclude={"seed", *places})
         content["optimiser"] = content.pop("optimizer")  # its name when keys were first made: they stay what they were
         content["data_options"] = {k: v for k, v in content["data_options"].items() if k != "data_dir"}

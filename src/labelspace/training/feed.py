@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NotRequired, TypedDict
+from typing import NotRequired, Protocol, TypedDict
 
 import numpy as np
 import torch
@@ -48,6 +48,7 @@ class Preprocessing(TypedDict):
     tokens: int | None
     vocabulary: list[str] | None
     input: NotRequired[InputFacts]  # not in those of the first version
+    vocabularies: NotRequired[dict[str, dict[str, object]]]  # of pairs of texts: how each side is cut into tokens
     architecture: NotRequired[dict[str, object]]
 
 
@@ -65,6 +66,8 @@ def preprocessing_of(dataset: Dataset, model: nn.Module) -> Preprocessing:
         "vocabulary": None if dataset.vocabulary is None else list(dataset.vocabulary),
         "input": _described(dataset),
     }
+    if dataset.kind == "sequences":
+        facts["vocabularies"] = dataset.source["vocabularies"]
     # the configuration of a network whose name does not say all, so that its record can do without a folder
     architecture = getattr(model, "architecture", None)
     return facts if architecture is None else {**facts, "architecture": dict(architecture)}
@@ -93,6 +96,16 @@ def _described(dataset: Dataset) -> InputFacts:
     }
 
 
+class Pairs(Protocol):
+    """Samples by their rows, as a model reads them, with their labels."""
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+
+    def pair(self, rows: Tensor, y: Tensor) -> tuple[object, Tensor]:
+        """Return a batch as the model reads it, and its labels, both on the device."""
+
+
 class Feed:
     """One part of a dataset, ready to be indexed.
 
@@ -101,6 +114,8 @@ class Feed:
         dataset: whose normalisation applies.
         config: precision, memory format, and the device that batches come to; labels stay on the CPU.
     """
+
+    ragged = False  # samples are all of one shape
 
     def __init__(self, split: Split, dataset: Dataset, config: Config) -> None:
         """Normalise everything at once where it fits into memory."""
@@ -117,6 +132,18 @@ class Feed:
     def __len__(self) -> int:
         """Return the number of samples."""
         return len(self.y)
+
+    def count(self, rows: Tensor) -> int:
+        """Return how many labels so many samples have: one each."""
+        return len(rows)
+
+    def epoch(self, size: int, draws: torch.Generator) -> list[Tensor]:
+        """Return the batches of an epoch, in a random order."""
+        return in_batches(torch.randperm(len(self), generator=draws), size)
+
+    def pair(self, rows: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Return a batch as the model reads it, and its labels, both on the device."""
+        return self.take(rows), _devices.moved(y, self.device)
 
     def take(self, rows: Tensor) -> Tensor:
         """Return a batch as the model reads it, on the device."""
@@ -135,6 +162,15 @@ class Feed:
             return batch
         batch = batch.to(self.dtype)
         return batch.contiguous(memory_format=torch.channels_last) if self.channels_last else batch
+
+
+def in_batches(order: Tensor, size: int) -> list[Tensor]:
+    """Return the samples of an epoch, in their last axis, in batches."""
+    batches = list(torch.split(order, size, dim=-1))
+    if len(batches) > 1 and batches[-1].shape[-1] == 1:
+        # one sample alone has no batch statistics: it joins the batch before it
+        batches[-2:] = [torch.cat(batches[-2:], dim=-1)]
+    return batches
 
 
 def extract(dataset: Dataset, backbone: Backbone) -> Dataset:
@@ -200,20 +236,19 @@ def autocast(config: Config, device: torch.device) -> torch.autocast:
 
 
 @torch.no_grad()
-def fit_labels(learner: Learner, feed: Feed, y: Tensor) -> None:
+def fit_labels(learner: Learner, feed: Pairs, y: Tensor) -> None:
     """Let a method that wants it see all training outputs, with the labels it trains on, before it is judged."""
     if not learner.criterion.full_pass:
         return
     learner.eval()
     # every rank brings its own share; the criterion adds them up
     shares = torch.split(torch.arange(_distributed.rank(), len(feed), _distributed.world_size()), BATCH)
-    learner.criterion.fit_labels(
-        (output_of(learner.model, feed.take(rows)), _devices.moved(y[rows], feed.device)) for rows in shares
-    )
+    batches = (feed.pair(rows, y[rows]) for rows in shares)
+    learner.criterion.fit_labels((output_of(learner.model, x), labels) for x, labels in batches)
     learner.train()
 
 
-def output_of(model: nn.Module, x: Tensor) -> Tensor:
+def output_of(model: nn.Module, x: object) -> Tensor:
     """Return a model's output without its features."""
     result = model(x)
     output = result[0] if isinstance(result, tuple) else result

@@ -15,8 +15,9 @@ from labelspace.learner import Learner
 from labelspace.training import checkpoint
 from labelspace.training.build import Job, Outline, make_learner, training_labels
 from labelspace.training.config import Config, generator, stream_seed
-from labelspace.training.feed import Feed, autocast, fit_labels, scores_of, summary, to_minimise
+from labelspace.training.feed import Feed, autocast, fit_labels, to_minimise
 from labelspace.training.optimizer import add_penalty, learning_rate, make_optimizer, set_rate
+from labelspace.training.sentences import SentenceFeed, feed_of, measured
 
 Report = Callable[[str, dict[str, float | str]], None]  # an event and its numbers
 IGNORED = -100
@@ -50,10 +51,10 @@ class Loop:
         self.job, self.config = job, job.config
         self.folder, self.seconds = folder, seconds
         self.report = report or (lambda event, numbers: None)
-        self.feed = Feed(job.dataset.train, job.dataset, job.config)
-        self.validation = Feed(job.dataset.validation, job.dataset, job.config)
+        self.feed = feed_of(job.dataset.train, job.dataset, job.config)
+        self.validation = feed_of(job.dataset.validation, job.dataset, job.config)
         # looked at for the record only: nothing may be chosen by it
-        self.test = Feed(job.dataset.test, job.dataset, job.config) if "test-curve" in job.config.record else None
+        self.test = feed_of(job.dataset.test, job.dataset, job.config) if "test-curve" in job.config.record else None
         self.y = training_labels(job)
         self.augment = Augment.parse(self.config.augment, job.dataset.kind)
         self.device = self.feed.device
@@ -90,21 +91,17 @@ class Loop:
 
     def _batches(self, epoch: int) -> Iterator[tuple[int, Tensor]]:
         """Yield the batches of an epoch that are still to do."""
-        order = torch.randperm(len(self.feed), generator=generator(self.config.seed, "order", epoch))
-        batches = in_batches(order, self.config.batch_size)
+        batches = self.feed.epoch(self.config.batch_size, generator(self.config.seed, "order", epoch))
         for step in range(self.progress.step, len(batches)):
             yield step, batches[step]
 
     def _step(self, step: int, rows: Tensor) -> None:
         """Take one step on a batch, and add its loss to the epoch's."""
-        epoch, seed, samples = self.progress.epoch, self.config.seed, len(rows)
+        samples = self.feed.count(rows)
         # the model's own draws (dropout) too are a function of the place, so nothing has to be remembered
-        _devices.seed(self.device, stream_seed(seed, "model", epoch, step, _distributed.rank()))
-        x, y = self.feed.take(rows), _devices.moved(self.y[rows], self.device)
-        if self.augment:
-            x, y = self.augment(x, y, len(self.job.dataset.names), generator(seed, "augmentation", epoch, step))
-        x, y, rows = self._share(x), self._share(y, padding=IGNORED), self._share(rows)
-        extras = {"index": _devices.moved(rows, self.device)}
+        place = (self.progress.epoch, step)
+        _devices.seed(self.device, stream_seed(self.config.seed, "model", *place, _distributed.rank()))
+        x, y, extras = self._batch(place, rows)
         if self.teacher is not None:
             with torch.no_grad():
                 extras["teacher"] = self.teacher(x)
@@ -123,6 +120,18 @@ class Loop:
         self.scaler.step(self.optimizer)
         self.scaler.update()
 
+    def _batch(self, place: tuple[int, int], rows: Tensor) -> tuple[object, Tensor, dict[str, Tensor]]:
+        """Return this rank's part of a batch: samples, labels, and what else methods may need."""
+        if isinstance(self.feed, SentenceFeed):
+            # divided before it is cut to the longest: every rank cuts its own part
+            return *self.feed.pair(self._share(rows), self._share(self.y[rows], padding=IGNORED)), {}
+        x, y = self.feed.pair(rows, self.y[rows])
+        if self.augment:
+            draws = generator(self.config.seed, "augmentation", *place)
+            x, y = self.augment(x, y, len(self.job.dataset.names), draws)
+        x, y, rows = self._share(x), self._share(y, padding=IGNORED), self._share(rows)
+        return x, y, {"index": _devices.moved(rows, self.device)}
+
     def _check(self, value: float) -> None:
         """Stop at a loss that is not a number; the weights before this step are still good."""
         if math.isfinite(value):
@@ -137,7 +146,7 @@ class Loop:
         if not math.isfinite(self.progress.loss_sum):
             raise self._not_finite(self.progress.loss_sum, "loss")
 
-    def _loss(self, x: Tensor, y: Tensor, extras: dict[str, Tensor]) -> Tensor:
+    def _loss(self, x: object, y: Tensor, extras: dict[str, Tensor]) -> Tensor:
         try:
             with autocast(self.config, self.device):
                 loss: Tensor = self.call(x, y, **extras)
@@ -145,7 +154,7 @@ class Loop:
         except ValueError as error:
             if "more than 1 value per channel" not in str(error):
                 raise
-            got = f"{len(x)} (the model normalises over the batch)"
+            got = f"{len(y)} (the model normalises over the batch)"
             raise _checks.fail("train", "batch_size", "at least 2 for this model", got) from error
 
     def _share(self, tensor: Tensor, padding: int | None = None) -> Tensor:
@@ -177,7 +186,7 @@ class Loop:
         line: dict[str, float] = {
             "epoch": state.epoch,
             "learning_rate": learning_rate(self.config, state.epoch),
-            "train_loss": state.loss_sum / len(self.feed),
+            "train_loss": state.loss_sum / self.feed.count(torch.arange(len(self.feed))),
             **{f"validation_{name}": value for name, value in validation.items()},
         }
         seconds = {"train_seconds": state.seconds, "evaluation_seconds": time.perf_counter() - began}
@@ -191,8 +200,8 @@ class Loop:
         # seconds have a place of their own: an epoch's line holds only what the configuration determines
         self.report("epoch", {**line, "epochs": self.config.epochs, "seconds": sum(seconds.values())})
 
-    def _judged(self, feed: Feed) -> dict[str, float]:
-        return summary(scores_of(self.learner, feed, self.config), feed.y)
+    def _judged(self, feed: Feed | SentenceFeed) -> dict[str, float]:
+        return measured(self.learner, feed, self.config).numbers
 
     def _keep_if_better(self, validation: dict[str, float]) -> None:
         """Remember the weights of the first epoch that is better than all before it."""
@@ -254,22 +263,13 @@ class Loop:
         self.report("resumed", {"epoch": self.progress.epoch, "step": self.progress.step})
 
     def _check_state(self, state: object) -> None:
-        steps = len(in_batches(torch.arange(len(self.feed)), self.config.batch_size))
+        steps = len(self.feed.epoch(self.config.batch_size, generator(self.config.seed, "order", 0)))
         checkpoint.check_state(state, self.learner.state_dict(), self.optimizer, self.config.epochs, steps)
 
     def _not_finite(self, value: float, what: str) -> TrainingError:
         there = self.folder is not None and (self.folder / checkpoint.CURRENT).is_file()
         kept = f" The last good checkpoint is kept in {self.folder}." if there else ""
         return TrainingError(not_finite(self.config, self.progress.epoch, what, value) + kept)
-
-
-def in_batches(order: Tensor, size: int) -> list[Tensor]:
-    """Return the samples of an epoch, in their last axis, in batches."""
-    batches = list(torch.split(order, size, dim=-1))
-    if len(batches) > 1 and batches[-1].shape[-1] == 1:
-        # one sample alone has no batch statistics: it joins the batch before it
-        batches[-2:] = [torch.cat(batches[-2:], dim=-1)]
-    return batches
 
 
 def not_finite(config: Config, epoch: int, what: str, value: float) -> str:

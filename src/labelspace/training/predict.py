@@ -5,14 +5,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from labelspace import _checks, _devices, models
 from labelspace.analysis.features import activations, layer_names
 from labelspace.data.normalize import Normalize
+from labelspace.data.vocabulary import Vocabulary
+from labelspace.models.sentences import IGNORED
 from labelspace.training import feed
 from labelspace.training.inputs import Inputs, Samples
 from labelspace.training.restored import Finished
+from labelspace.training.sentences import translations
 
 # so many categories are named in a message
 SHOWN = 5
@@ -71,6 +74,31 @@ def scores_of(run: Finished, x: object, device: str = "cpu") -> Tensor:
         device: see ``Run.predict``.
     """
     return _over(run, x, scorer(run, device))
+
+
+@torch.no_grad()
+def translations_of(run: Finished, texts: Sequence[str], beam: int | None = None, device: str = "cpu") -> list[str]:
+    """Return what a run of sequences makes of texts.
+
+    Args:
+        run: a finished run.
+        texts: sources.
+        beam: the width of the search; by default that of the run.
+        device: see ``Run.predict``.
+    """
+    facts = run.preprocessing
+    if "vocabularies" not in facts:
+        remedy = "Run.predict and `labelspace predict` give classes."
+        raise _checks.fail("Run.translate", "run", "of a model of sequences", f"one of {facts['kind']}", remedy)
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        raise _checks.fail_type("Run.translate", "texts", "a list of texts", type(texts).__name__)
+    source, target = (Vocabulary.stored(facts["vocabularies"][side]) for side in ("source", "target"))
+    ids = [torch.from_numpy(one) for one in source.encode(texts)]
+    if not ids:
+        return []
+    there = _place(run, device)
+    x = nn.utils.rnn.pad_sequence(ids, batch_first=True, padding_value=IGNORED)
+    return translations(run.learner().to(there), x, target, run.config, there, beam)
 
 
 def features_of(run: Finished, x: object, layer: str | None, device: str = "cpu") -> Tensor:

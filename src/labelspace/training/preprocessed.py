@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from labelspace import _checks
 from labelspace._checks import DamagedError, InputError
 from labelspace.data.dataset import Kind
+from labelspace.data.vocabulary import Vocabulary
 from labelspace.records import REMEDY
 
 LARGEST = 2**28  # numbers of one sample
@@ -54,12 +55,15 @@ class _Content(_Part):
     vocabulary: list[str] | None
     input: _Input = _Input()
     architecture: dict[str, Any] | None = None
+    vocabularies: dict[str, Any] | None = None
 
     @model_validator(mode="after")
     def _agrees(self) -> "_Content":
-        columns = 0 if self.kind == "text" else self.input_shape[0] if self.input_shape else 0
+        columns = 0 if self.kind in ("text", "sequences") else self.input_shape[0] if self.input_shape else 0
         if not len(self.mean) == len(self.std) == columns:
             raise ValueError(f"mean and std of {columns} numbers")
+        if self.kind == "sequences":
+            self._check_vocabularies()
         if self.tokens != (None if self.vocabulary is None else len(self.vocabulary)):
             raise ValueError("as many tokens as the vocabulary has")
         if max(math.prod(self.input_shape), math.prod(self.input.shape or [])) > LARGEST:
@@ -68,6 +72,12 @@ class _Content(_Part):
         if encoded and sum(len(c.categories) if c.categories is not None else 1 for c in encoded) != columns:
             raise ValueError(f"an encoding of {columns} features")
         return self
+
+
+    def _check_vocabularies(self) -> None:
+        sides = {side: Vocabulary.stored((self.vocabularies or {}).get(side)).tokens for side in ("source", "target")}
+        if list(sides["source"]) != self.vocabulary or list(sides["target"]) != self.names:
+            raise ValueError("vocabularies of the tokens that are named")
 
 
 def checked(facts: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """train() and the Run it gives back."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,19 +14,18 @@ from labelspace import _checks, _devices, _distributed
 from labelspace._checks import DamagedError, InputError
 from labelspace.criteria import criterion_class
 from labelspace.criteria.layout import likeliest
-from labelspace.criteria.registry import method_name
-from labelspace.data.given import as_dataset, data_options
 from labelspace.learner import Learner
-from labelspace.models.registry import model_name
 from labelspace.records import CONFIG, RunFolder, warn_of_damage, whole
 from labelspace.space import LabelSpace
 from labelspace.training import predict
+from labelspace.training.asked import asked
 from labelspace.training.build import Job, Outline, make_learner, prepare
-from labelspace.training.config import FILLED_IN, Config, make_config, recorded_config
-from labelspace.training.feed import Feed, Preprocessing, preprocessing_of, scores_of, summary
+from labelspace.training.config import Config, recorded_config
+from labelspace.training.feed import Preprocessing, preprocessing_of
 from labelspace.training.loop import Loop, Report
 from labelspace.training.preprocessed import checked
 from labelspace.training.restored import Teacher, held, restored
+from labelspace.training.sentences import feed_of, measured, translated
 
 
 class RunResult(TypedDict):
@@ -57,6 +56,7 @@ class Run:
         folder: where it is on disk, if anywhere.
         times: ``train_seconds`` (its steps) and ``evaluation_seconds`` (what followed, but for the test curve) of each
             epoch, where ``record`` asked for the test curve; not part of what two equal runs have in common.
+        translations: of sequences, what the model made of the sources of ``validation`` and ``test``.
     """
 
     config: Config
@@ -69,6 +69,7 @@ class Run:
     option_spaces: Mapping[str, LabelSpace] = field(default_factory=dict)
     folder: Path | None = None
     times: list[dict[str, float]] = field(default_factory=list)
+    translations: Mapping[str, list[str]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Return one line: what was trained and how well."""
@@ -111,6 +112,7 @@ class Run:
             option_spaces={name: stored.option_space(name) for name in config.option_keys},
             folder=stored.path,
             times=stored.times(),
+            translations=stored.translations(),
         )
 
     @property
@@ -153,6 +155,16 @@ class Run:
             tensor([0, 1])
         """
         return likeliest("Run.predict", self.scores_of(x, device=device), 1)
+
+    def translate(self, texts: Sequence[str], *, beam: int | None = None, device: str = "cpu") -> list[str]:
+        """Return what a model of sequences makes of texts: their translations, or summaries.
+
+        Args:
+            texts: as those that it was trained on.
+            beam: the width of the search; by default that of the configuration.
+            device: as for ``predict``.
+        """
+        return predict.translations_of(self, texts, beam, device)
 
     def scores_of(self, x: object, *, device: str = "cpu") -> Tensor:
         """Return scores ``(N, K)``; ``x`` and ``device`` are as for ``predict``."""
@@ -213,39 +225,10 @@ def train(
         >>> sorted(run.result)
         ['best_epoch', 'epochs', 'key', 'test', 'train_samples', 'validation']
     """
-    given = dict(options)
-    given.update(named_parts(given))
-    for name in FILLED_IN:
-        if name in given:
-            raise _checks.fail("train", name, "left out: it is filled in", repr(given[name]))
-    own = given.get("method_options", {})
-    if smoothing is not None and isinstance(own, dict):
-        own = {**own, "smoothing": smoothing}
-    of_data = data_options("train", given)
-    own, spaces = _taken_out(str(given.get("method", "onehot")), own)
-    given |= {"data_options": of_data, "method_options": own}
-    dataset = None if isinstance(data, str | Path) else as_dataset(data, of_data)
-    name = str(data) if dataset is None else str(dataset.source.get("path", "given in Python"))
-    named_space = str(space) if isinstance(space, str | Path) else None
-    config = make_config(**given, data=name, space=named_space, world=_distributed.world_size())
+    config, dataset, spaces = asked(data, space, smoothing, options)
     with own_threads_and_draws(config):
         job = prepare(config, dataset, space if isinstance(space, LabelSpace) else None, spaces)
         return train_job(job, out, checkpoint_seconds=checkpoint_seconds, report=report)
-
-
-def named_parts(options: Mapping[str, object]) -> dict[str, str]:
-    """Return the names of a model and a method that were given as objects."""
-    names = {"model": model_name, "method": method_name}
-    return {part: name(options[part]) for part, name in names.items() if not isinstance(options.get(part, ""), str)}
-
-
-def _taken_out(method: str, options: object) -> tuple[object, dict[str, LabelSpace]]:
-    """Return the options as a configuration can hold them, and those that are label spaces."""
-    if not isinstance(options, dict) or not any(isinstance(value, LabelSpace) for value in options.values()):
-        return options, {}
-    known = criterion_class(method).space_options
-    spaces = {name: options[name] for name in known if isinstance(options.get(name), LabelSpace)}
-    return {**options, **dict.fromkeys(spaces, "given in Python")}, spaces
 
 
 def _stored_config(stored: RunFolder) -> Config:
@@ -357,22 +340,25 @@ def keep(run: Run, folder: RunFolder) -> None:
         option_spaces=run.option_spaces,
         result=dict(run.result),
         times=run.times,
+        translations=run.translations,
     )
 
 
 def _finished(job: Job, loop: Loop, learner: Learner, folder: Path | None) -> Run:
     learner.criterion.gather()
-    scores, measured = {}, {}
+    scores, numbers, texts = {}, {}, {}
     for part in ("validation", "test"):
-        feed = Feed(job.dataset.parts[part], job.dataset, job.config)
-        scores[f"{part}_scores"] = scores_of(learner, feed, job.config)
-        scores[f"{part}_y"] = feed.y.clone()
-        measured[part] = summary(scores[f"{part}_scores"], feed.y)
+        split = job.dataset.parts[part]
+        numbers[part], kept = measured(learner, feed_of(split, job.dataset, job.config), job.config)
+        scores.update({f"{part}_{name}": value for name, value in kept.items()})
+        if job.dataset.kind == "sequences":
+            texts[part], quality = translated(learner, split, job)
+            numbers[part] |= quality
     learner.cpu()  # what a record holds can be read anywhere
     state = loop.progress
     return Run(
         config=job.config,
-        result=result_of(job, measured, state.epoch, state.best_epoch),
+        result=result_of(job, numbers, state.epoch, state.best_epoch),
         epochs=state.history,
         times=state.times,
         scores=scores,
@@ -381,6 +367,7 @@ def _finished(job: Job, loop: Loop, learner: Learner, folder: Path | None) -> Ru
         preprocessing=preprocessing_of(job.dataset, learner.model),
         option_spaces=job.options,
         folder=folder,
+        translations=texts,
     )
 
 
