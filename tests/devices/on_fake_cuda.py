@@ -142,7 +142,9 @@ def there(tensor: Tensor, dtype: torch.dtype) -> None:
 
 def cases() -> dict[str, Callable[[], None]]:
     """Return everything that is tried, by name."""
-    built_in = [name for name in models.names() if ":" not in name and name != "efficientnet-lite0"]
+    # packing reads the lengths of sentences, and tensors without content have none
+    left = ("efficientnet-lite0", "seq2seq")
+    built_in = [name for name in models.names() if ":" not in name and not name.startswith(left)]
     found: dict[str, Callable[[], Any]] = {f"criterion {method}": partial(of_criterion, method) for method in METHODS}
     found |= {f"network {name}": partial(of_network, name) for name in built_in}
     found |= {f"augmentation {name}": partial(of_augmentation, name) for name in ENTRIES}

@@ -164,9 +164,10 @@ def test_names_are_buildable_or_patterns() -> None:
     for name in listed:
         if name.endswith(":NAME") or name == "efficientnet-lite0":
             continue
-        shape = (6,) if name.startswith("text") else (3, 16, 16)
+        shape = (6,) if name.startswith(("text", "seq2seq")) else (3, 16, 16)
+        options = {"text": TEXT_OPTIONS, "seq2seq": {**TEXT_OPTIONS, "targets": 2}}.get(name.partition("-")[0], {})
         with torch.device("meta"):
-            build(name, shape, 2, **(TEXT_OPTIONS if name.startswith("text") else {}))
+            build(name, shape, 2, **options)
 
 
 def test_names_of_the_papers_are_listed() -> None:

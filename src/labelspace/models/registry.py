@@ -10,13 +10,14 @@ from torch import nn
 
 from labelspace import _checks
 from labelspace._plugins import Plugins
-from labelspace.models import cifar_resnet, classic, given, preactivation, text
+from labelspace.models import cifar_resnet, classic, given, preactivation, seq2seq, text
 from labelspace.models.external import OUTSIDE, efficientnet_lite0, from_timm, from_torchvision
 from labelspace.models.given import GivenNetwork
 from labelspace.models.network import Network, sample_shape
 from labelspace.models.transformer import from_transformers, transformers_again
 
-Builder = Callable[..., Network | GivenNetwork]
+Built = Network | GivenNetwork | seq2seq.Seq2Seq
+Builder = Callable[..., Built]
 Made = TypeVar("Made", bound=given.Factory)
 
 PLAIN: dict[str, Builder] = {
@@ -30,6 +31,7 @@ PLAIN: dict[str, Builder] = {
     **{name: partial(preactivation.bottleneck, name) for name in preactivation.STAGES},
     "text-bag": text.text_bag,
     "text-transformer": text.text_transformer,
+    **{name: partial(seq2seq.seq2seq, name=name) for name in ("seq2seq-256", *seq2seq.SIZES)},
     "efficientnet-lite0": efficientnet_lite0,
 }
 # networks whose features are the mean of their last feature map over its positions, at any size: see Network.has_map
@@ -46,7 +48,7 @@ LIBRARIES: dict[str, Builder] = {"timm": from_timm, "torchvision": from_torchvis
 
 
 def names() -> tuple[str, ...]:
-    """Return all names; ``mlp-500-500`` stands for any widths, NAME for a name of the other library.
+    """Return all names; ``mlp-500-500`` and ``seq2seq-256`` stand for any widths, NAME for a name of the other library.
 
     Example:
         >>> names()[:3]
@@ -96,18 +98,19 @@ def model_name(model: object) -> str:
     return PLUGINS.give("train", model, given.label(model))
 
 
-def build(name: str, input_shape: Sequence[int], output_dim: int, **options: object) -> Network | GivenNetwork:
+def build(name: str, input_shape: Sequence[int], output_dim: int, **options: object) -> Built:
     """Build a model by its name; its weights depend on torch's global random state only.
 
     Args:
-        name: one of ``names()``, with any widths in ``mlp-500-500`` and a real name for NAME.
+        name: one of ``names()``, with any widths in ``mlp-500-500`` and ``seq2seq-256`` and a real name for NAME.
         input_shape: the shape of one sample: ``(channels, height, width)`` for images, ``(numbers,)`` for tables and
             features, ``(length,)`` for token ids.
         output_dim: D, the width of the head: ``criterion.output_dim``.
         options: the model's own, for example ``vocabulary=20000`` of the text networks.
 
     Shape:
-        a call takes ``(N, *input_shape)`` and returns output ``(N, D)`` and features ``(N, F)``, F its ``feature_dim``.
+        a call takes ``(N, *input_shape)`` and returns output ``(N, D)`` and features ``(N, F)``, F its ``feature_dim``;
+        networks for sequences take ``Sentences``.
 
     Example:
         >>> import torch
@@ -130,7 +133,7 @@ def rebuild(
     output_dim: int,
     architecture: Mapping[str, object] | None = None,
     **options: object,
-) -> Network | GivenNetwork:
+) -> Built:
     """Build the model of a record, whose weights are in the record too: nothing else is read, and nothing fetched.
 
     Args:
@@ -166,6 +169,8 @@ def _builder(name: str) -> Builder:
         return PLAIN[name]
     if name == "mlp" or name.startswith("mlp-"):
         return partial(classic.mlp, widths=classic.parse_widths(name))
+    if name.startswith("seq2seq-"):
+        return partial(seq2seq.seq2seq, name=name)
     plugin = PLUGINS.find(name)
     if plugin is not None:
         return partial(given.from_given, plugin.content)
@@ -178,7 +183,7 @@ def _builder(name: str) -> Builder:
 
 
 def _is_ours(name: str) -> bool:
-    return name in PLAIN or name == "auto" or name == "mlp" or name.startswith("mlp-") or ":" in name
+    return name in PLAIN or name in ("auto", "mlp") or name.startswith(("mlp-", "seq2seq-")) or ":" in name
 
 
 PLUGINS = Plugins("labelspace.models", "model", _is_ours)

@@ -269,14 +269,14 @@ def _criterion(
     return make_criterion(config.method, labels, **chosen)
 
 
-def _feature_dim(config: Config, model: models.Network | models.GivenNetwork) -> int:
+def _feature_dim(config: Config, model: models.Built) -> int:
     if model.feature_dim is None:
         expected = f"a network that returns (output, features) or has a linear layer, for {config.method}"
         raise _checks.fail("train", "model", expected, repr(config.model))
     return model.feature_dim
 
 
-def _model(config: Config, outline: Outline, width: int) -> models.Network | models.GivenNetwork:
+def _model(config: Config, outline: Outline, width: int) -> models.Built:
     options = dict(config.model_options)
     if outline.tokens is not None:
         options.setdefault("vocabulary", outline.tokens)

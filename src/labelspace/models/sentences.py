@@ -1,0 +1,104 @@
+"""A batch of sentence pairs as networks for sequences take it, and what beam search asks of such a network."""
+
+from typing import NamedTuple, Protocol, TypeVar
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from labelspace import _checks
+
+END = 0  # closes every text on both sides; stands in for padding, which nothing reads
+IGNORED = -100  # padding of ragged ids, as torch's ``ignore_index``
+State = TypeVar("State")
+
+
+class Sentences(NamedTuple):
+    """Source sentences, and what came before each token of their targets.
+
+    Attributes:
+        source: token ids, ``END`` where padded.
+        lengths: of the sources, their ``END`` included; on the CPU, since packing reads them there.
+        previous: the targets shifted right by one; K, the number of labels, begins each; ``END`` where padded.
+        kept: flat positions in ``(B·T)`` of the real targets, row by row.
+
+    Shape:
+        source ``(B, S)``, lengths ``(B,)``, previous ``(B, T)``, kept ``(M,)``; all int64.
+    """
+
+    source: Tensor
+    lengths: Tensor
+    previous: Tensor
+    kept: Tensor
+
+
+class Translator(Protocol[State]):
+    """A network that writes a sequence token by token; the first axis of every tensor in a state is the sentence."""
+
+    begin_token: int
+
+    def begin(self, source: Tensor, lengths: Tensor) -> State:
+        """Return the state after reading sources ``(B, S)`` of these lengths (on the CPU)."""
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        """Return the output ``(B, D)`` after the tokens ``(B,)``, and the state that follows."""
+
+    def chosen(self, state: State, rows: Tensor) -> State:
+        """Return these rows of a state, in this order; a row may come several times."""
+
+
+def sentences(x: Tensor, y: Tensor, labels: int) -> tuple[Sentences, Tensor]:
+    """Return a batch from padded ids, cut to its longest sentences, and its real targets row by row.
+
+    It is made of tensors on the CPU, so that sizes are known without waiting for a device, and moved afterwards.
+
+    Args:
+        x: ids of the sources, padded with −100.
+        y: ids of the targets, padded with −100.
+        labels: K; its number stands for "begin" in ``previous``.
+
+    Shape:
+        x ``(B, S)``, y ``(B, T)`` → a batch, targets ``(M,)``.
+
+    Example:
+        >>> x, y = torch.tensor([[5, 0, -100], [3, 4, 0]]), torch.tensor([[2, 0, -100], [0, -100, -100]])
+        >>> batch, targets = sentences(x, y, 7)
+        >>> batch.previous.tolist(), batch.kept.tolist(), targets.tolist(), batch.lengths.tolist()
+        ([[7, 2], [7, 0]], [0, 1, 2], [2, 0, 0], [2, 3])
+    """
+    real_x, real_y = _real("x", x), _real("y", y)
+    if len(x) != len(y):
+        raise _checks.fail("sentences", "y", f"of {len(x)} rows, as `x`", len(y))
+    lengths, longest = real_x.sum(dim=1), int(real_y.sum(dim=1).max())
+    source = x[:, : int(lengths.max())].clamp(min=END)
+    shown = real_y[:, :longest]
+    targets = y[:, :longest]
+    begin = torch.full_like(targets[:, :1], labels)
+    # what follows the last real token is never read; END is an id that every table has
+    previous = torch.cat([begin, targets[:, :-1].clamp(min=END)], dim=1)
+    previous[:, 1:].masked_fill_(~shown[:, 1:], END)
+    kept = shown.flatten().nonzero().flatten()
+    return Sentences(source, lengths, previous, kept), targets[shown]
+
+
+def sources(texts: list[Tensor]) -> tuple[Tensor, Tensor]:
+    """Return ragged sources as ``(B, S)`` with ``END`` where padded, and their lengths.
+
+    Example:
+        >>> sources([torch.tensor([3, 0]), torch.tensor([0])])
+        (tensor([[3, 0],
+                [0, 0]]), tensor([2, 1]))
+    """
+    lengths = torch.tensor([len(text) for text in texts])
+    return pad_sequence(texts, batch_first=True, padding_value=END), lengths
+
+
+def _real(argument: str, ids: Tensor) -> Tensor:
+    """Return where ids are no padding; padding must follow a text, which has one token at least."""
+    if ids.ndim != 2 or not len(ids) or ids.dtype != torch.int64:
+        expected = "a table of whole numbers (sentences, tokens)"
+        raise _checks.fail("sentences", argument, expected, f"shape {tuple(ids.shape)} of {ids.dtype}")
+    real = ids != IGNORED
+    if not bool(real[:, :1].all()) or bool((real[:, 1:] & ~real[:, :-1]).any()):
+        raise _checks.fail("sentences", argument, f"padded with {IGNORED} only after each text, none empty", "other")
+    return real
