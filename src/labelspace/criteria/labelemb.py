@@ -106,9 +106,7 @@ class LabelEmbedding(Criterion):
         """Make the second head and the embedding, or take a fixed one."""
         of_sequences = common.get("preset") == "reference" and rank is not None
         delay = _checks.whole(type(self).__name__, "delay", (20_000 if of_sequences else 0) if delay is None else delay)
-        super().__init__(
-            labels, **common, commit_every=1 if delay else None, sums={"calls": ()} if delay else None
-        )
+        super().__init__(labels, **common, commit_every=1 if delay else None, sums={"calls": ()} if delay else None)
         given = {"beta": beta, "hinge_total": hinge_total, "stop_targets": stop_targets}
         chosen = self.resolved(common.get("preset"), {"beta": None, "hinge_total": False, "stop_targets": True}, given)
         self.delay = delay

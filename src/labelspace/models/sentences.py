@@ -54,7 +54,7 @@ def sentences(x: Tensor, y: Tensor, labels: int) -> tuple[Sentences, Tensor]:
 
     Args:
         x: ids of the sources, padded with −100.
-        y: ids of the targets, padded with −100.
+        y: ids of the targets, padded with −100; a row that is nothing else takes part in nothing.
         labels: K; its number stands for "begin" in ``previous``.
 
     Shape:
@@ -66,10 +66,10 @@ def sentences(x: Tensor, y: Tensor, labels: int) -> tuple[Sentences, Tensor]:
         >>> batch.previous.tolist(), batch.kept.tolist(), targets.tolist(), batch.lengths.tolist()
         ([[7, 2], [7, 0]], [0, 1, 2], [2, 0, 0], [2, 3])
     """
-    real_x, real_y = _real("x", x), _real("y", y)
+    real_x, real_y = _real("x", x), _real("y", y, empty=True)
     if len(x) != len(y):
         raise _checks.fail("sentences", "y", f"of {len(x)} rows, as `x`", len(y))
-    lengths, longest = real_x.sum(dim=1), int(real_y.sum(dim=1).max())
+    lengths, longest = real_x.sum(dim=1), max(int(real_y.sum(dim=1).max()), 1)
     source = x[:, : int(lengths.max())].clamp(min=END)
     shown = real_y[:, :longest]
     targets = y[:, :longest]
@@ -93,12 +93,12 @@ def sources(texts: list[Tensor]) -> tuple[Tensor, Tensor]:
     return pad_sequence(texts, batch_first=True, padding_value=END), lengths
 
 
-def _real(argument: str, ids: Tensor) -> Tensor:
-    """Return where ids are no padding; padding must follow a text, which has one token at least."""
+def _real(argument: str, ids: Tensor, empty: bool = False) -> Tensor:
+    """Return where ids are no padding; padding must follow a text, which has one token at least unless allowed."""
     if ids.ndim != 2 or not len(ids) or ids.dtype != torch.int64:
         expected = "a table of whole numbers (sentences, tokens)"
         raise _checks.fail("sentences", argument, expected, f"shape {tuple(ids.shape)} of {ids.dtype}")
     real = ids != IGNORED
-    if not bool(real[:, :1].all()) or bool((real[:, 1:] & ~real[:, :-1]).any()):
+    if (not empty and not bool(real[:, :1].all())) or bool((real[:, 1:] & ~real[:, :-1]).any()):
         raise _checks.fail("sentences", argument, f"padded with {IGNORED} only after each text, none empty", "other")
     return real

@@ -73,7 +73,6 @@ class _Content(_Part):
             raise ValueError(f"an encoding of {columns} features")
         return self
 
-
     def _check_vocabularies(self) -> None:
         sides = {side: Vocabulary.stored((self.vocabularies or {}).get(side)).tokens for side in ("source", "target")}
         if list(sides["source"]) != self.vocabulary or list(sides["target"]) != self.names:
