@@ -17,8 +17,9 @@ from labelspace.learner import Learner
 from labelspace.space import LabelSpace
 from labelspace.spec.named import named
 from labelspace.training.config import Config, generator, stream_seed
-from labelspace.training.feed import Preprocessing, extract
+from labelspace.training.feed import extract
 from labelspace.training.noise import label_noise
+from labelspace.training.preprocessed import Preprocessing
 
 
 class Outline(NamedTuple):

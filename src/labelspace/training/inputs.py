@@ -22,7 +22,7 @@ from labelspace.data.readers import arrays
 from labelspace.data.readers.table import TEXTS
 from labelspace.data.streams import ASKED
 from labelspace.data.tables import Columns
-from labelspace.training.feed import InputFacts, Preprocessing
+from labelspace.training.preprocessed import InputFacts, Preprocessing
 
 OWNER = "Run"
 DTYPES = {"images": torch.uint8, "text": torch.int64}
