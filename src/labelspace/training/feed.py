@@ -13,6 +13,7 @@ from labelspace.data import cache, digests
 from labelspace.data.columns import Encoding
 from labelspace.data.dataset import Dataset, Split
 from labelspace.data.normalize import statistics
+from labelspace.data.source import Raw, ReaderOptions, Source
 from labelspace.learner import Learner
 from labelspace.models.backbones import Backbone
 from labelspace.training.config import Config
@@ -47,9 +48,10 @@ def preprocessing_of(dataset: Dataset, model: nn.Module) -> Preprocessing:
 def _described(dataset: Dataset) -> InputFacts:
     """Return what a record must hold so that a run can take raw samples, as plain JSON data."""
     source = dataset.source
-    options = source.get("options", {})
+    options = source.get("options", ReaderOptions())
     # what a frozen network read, where the dataset holds its features
-    raw = source.get("raw", {"kind": None if "backbone" in source else dataset.kind, "shape": None})
+    given = None if "backbone" in source else dataset.kind
+    raw = source.get("raw", Raw(kind=given, shape=None))
     shape = raw["shape"] or (None if "backbone" in source else list(dataset.input_shape))
     size = options.get("resize")
     if raw["kind"] is None and size is not None:
@@ -128,8 +130,8 @@ def extract(dataset: Dataset, backbone: Backbone) -> Dataset:
     for name in dataset.parts.keys() - filled.keys():
         parts[name] = replace(dataset.parts[name], x=parts["train"].x[:0], text=None)
     key = digests.of_values(dataset.key, backbone.key)
-    raw = {"kind": dataset.kind, "shape": list(dataset.input_shape)}
-    source = {**dataset.source, "backbone": backbone.key, "raw": raw}
+    raw: Raw = {"kind": dataset.kind, "shape": list(dataset.input_shape)}
+    source: Source = {**dataset.source, "backbone": backbone.key, "raw": raw}
     normalize = statistics(parts["train"].x, "features")
     return Dataset(
         train=parts["train"],

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from labelspace import _checks
 from labelspace._checks import DamagedError, InputError
-from labelspace.data.dataset import Kind
+from labelspace.data.source import ColumnFacts, Kind
 from labelspace.records import REMEDY
 
 LARGEST = 2**28  # numbers of one sample
@@ -23,7 +23,7 @@ class InputFacts(TypedDict, total=False):
     kind: Kind | None
     shape: list[int] | None
     resized: bool
-    encoding: list[dict[str, object]] | None
+    encoding: list[ColumnFacts] | None
     missing: str
     text: str | None
 

@@ -12,6 +12,7 @@ from labelspace.data import images, memory, tables
 from labelspace.data.digests import Array
 from labelspace.data.found import Found
 from labelspace.data.readers import arrays, table
+from labelspace.data.source import ReaderOptions
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -80,7 +81,7 @@ def read_pictures(
         found[name] = _of_pictures(name, part, columns, wanted, names is None)
     stored = {name: part.groups for name, part in found.items()}
     result = _found(found, arrays.grouped(stored if group_by else None, found), names, wanted, "Hugging Face Dataset")
-    options = {**result.source["options"], "group_by": group_by}
+    options: ReaderOptions = {**result.source["options"], "group_by": group_by}
     return replace(result, source={**result.source, "options": options})
 
 
@@ -106,7 +107,7 @@ def _found(
         {name: part.classes for name, part in found.items()}, [c for own in y.values() for c in own]
     )
     stored |= {name: np.asarray(values) for name, values in y.items()}
-    options = {"resize": list(wanted.size)[::-1] if wanted.size else None, "colour": _colour(wanted)}
+    options: ReaderOptions = {"resize": list(wanted.size)[::-1] if wanted.size else None, "colour": _colour(wanted)}
     return arrays.found_in(stored, known if names is None else names, title, options)
 
 
