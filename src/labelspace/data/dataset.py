@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -12,8 +11,8 @@ from labelspace import _checks
 from labelspace.data import chosen, splits
 from labelspace.data.digests import Digests, of_values
 from labelspace.data.normalize import Normalize, statistics
+from labelspace.data.source import Kind, Source
 
-Kind = Literal["images", "table", "text", "features"]
 PARTS = ("train", "validation", "test")
 
 
@@ -76,7 +75,7 @@ class Dataset:
     test: Split
     names: tuple[str, ...]
     kind: Kind
-    source: Mapping[str, Any]
+    source: Source
     normalize: Normalize
     key: str
     vocabulary: tuple[str, ...] | None = None
@@ -118,12 +117,12 @@ class Dataset:
         rows = splits.subset(self.train.y.numpy(), count, seed)
         train = self.train.take(torch.from_numpy(rows))
         counts = {**self.source.get("counts", {}), "train": count}
-        source = {**self.source, "counts": counts, "limit": {"count": count, "seed": seed}}
+        source: Source = {**self.source, "counts": counts, "limit": {"count": count, "seed": seed}}
         key = of_values(self.key, rows)
         return replace(self, train=train, source=source, key=key, normalize=statistics(train.x, self.kind))
 
 
-def of_classes(dataset: Dataset, classes: str | Sequence[str]) -> Dataset:
+def of_classes(dataset: Dataset, classes: object) -> Dataset:
     """Return the samples of some classes, in all parts, with labels in the order given.
 
     Parts stay what they are: no sample of the test part gets into training, so what was learned from all classes
@@ -147,14 +146,16 @@ def of_classes(dataset: Dataset, classes: str | Sequence[str]) -> Dataset:
     parts = {name: _relabelled(part, code) for name, part in dataset.parts.items()}
     _check_samples(parts, names)
     leaks = leaks_between(parts)
-    source = {name: value for name, value in dataset.source.items() if name != "leakage"}
-    source |= {
+    source: Source = {
+        **dataset.source,
         "names": list(names),
         # a space or prices may have been written for all of them
         "all_names": list(dataset.source.get("all_names", dataset.names)),
         "counts": {name: len(part) for name, part in parts.items()},
-        **({"leakage": leaks} if leaks else {}),
     }
+    source.pop("leakage", None)
+    if leaks:
+        source["leakage"] = leaks
     return replace(
         dataset,
         train=parts["train"],

@@ -4,13 +4,13 @@ import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from labelspace import _checks
 from labelspace.data.dataset import PARTS, Dataset, repeated_rows
-from labelspace.data.loading import load, options_of, reader_of
+from labelspace.data.loading import loaded, options_of, reader_of
+from labelspace.data.source import Source
 from labelspace.data.splits import Say, leak_sentences
 
 # at most this many classes are printed whole; of more, the largest and the smallest
@@ -50,7 +50,7 @@ class DataReport:
     leakage: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    source: Mapping[str, Any] = field(default_factory=dict)
+    source: Source = field(default_factory=Source)
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return a line per class (class, train, validation, test); of many classes the largest and smallest."""
@@ -106,7 +106,7 @@ class DataReport:
         return "\n".join(lines)
 
 
-def check(name_or_path: object, *, data_dir: str | Path | None = None, say: Say = str, **options: Any) -> DataReport:
+def check(name_or_path: object, *, data_dir: str | Path | None = None, say: Say = str, **options: object) -> DataReport:
     """Return what is found in a dataset, and what is wrong with it.
 
     Missing values and unreadable pictures, on which ``load`` stops, are listed as problems here. What cannot be
@@ -124,12 +124,12 @@ def check(name_or_path: object, *, data_dir: str | Path | None = None, say: Say 
         ([], ('all', '800', '300', '697'))
     """
     read, _ = reader_of(name_or_path, data_dir)
-    lenient: dict[str, Any] = {"missing": "median", "skip_unreadable": True}
+    lenient: dict[str, object] = {"missing": "median", "skip_unreadable": True}
     asked = {name: value for name, value in lenient.items() if name in options_of(read) and name not in options}
     with warnings.catch_warnings():
         # leakage is listed among the problems instead
         warnings.simplefilter("ignore", UserWarning)
-        dataset = load(name_or_path, data_dir=data_dir, **options, **asked)
+        dataset = loaded(name_or_path, {"data_dir": data_dir, **options, **asked})
     return _report(dataset, asked, say)
 
 

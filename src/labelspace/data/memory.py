@@ -77,7 +77,7 @@ def parts(source: object) -> dict[str, object]:
     """
     if not is_split(source):
         return {"all": source}
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for key, part in source.items():
         name = SPELLINGS.get(str(key).lower())
         if name is None or name in found:

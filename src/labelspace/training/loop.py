@@ -18,7 +18,8 @@ from labelspace.training.config import Config, generator, stream_seed
 from labelspace.training.feed import Feed, autocast, fit_labels, scores_of, summary, to_minimise
 from labelspace.training.optimizer import add_penalty, learning_rate, make_optimizer, set_rate
 
-Report = Callable[[str, dict[str, float | str]], None]  # an event and its numbers
+Numbers = dict[str, float | str]  # of an event, by their names
+Report = Callable[[str, Numbers], None]  # takes the event's name too
 IGNORED = -100
 
 

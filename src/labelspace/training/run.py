@@ -1,11 +1,11 @@
 """train() and the Run it gives back."""
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TypedDict, cast
 
 import torch
 from torch import Tensor, nn
@@ -18,26 +18,15 @@ from labelspace.criteria.registry import method_name
 from labelspace.data.given import as_dataset, data_options
 from labelspace.learner import Learner
 from labelspace.models.registry import model_name
-from labelspace.records import CONFIG, RunFolder, warn_of_damage, whole
+from labelspace.records import CONFIG, RunFolder, RunResult, whole
 from labelspace.space import LabelSpace
 from labelspace.training import predict
 from labelspace.training.build import Job, Outline, make_learner, prepare
 from labelspace.training.config import FILLED_IN, Config, make_config, recorded_config
-from labelspace.training.feed import Feed, Preprocessing, preprocessing_of, scores_of, summary
+from labelspace.training.feed import Feed, preprocessing_of, scores_of, summary
 from labelspace.training.loop import Loop, Report
-from labelspace.training.preprocessed import checked
+from labelspace.training.preprocessed import Preprocessing, checked
 from labelspace.training.restored import Teacher, held, restored
-
-
-class RunResult(TypedDict):
-    """What a run measured: ``result.json``."""
-
-    key: str
-    validation: dict[str, float]  # accuracy and nll; nothing without samples
-    test: dict[str, float]
-    epochs: int
-    best_epoch: int
-    train_samples: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,12 +91,12 @@ class Run:
         weights = stored.weights()  # sound, or refused here
         return cls(
             config=config,
-            result=cast(RunResult, result),
+            result=result,
             epochs=stored.epochs(),
             scores=stored.scores(),
             space=space,
             read_weights=partial(dict[str, Tensor], weights) if hold else stored.weights,
-            preprocessing=cast(Preprocessing, preprocessing),
+            preprocessing=preprocessing,
             option_spaces={name: stored.option_space(name) for name in config.option_keys},
             folder=stored.path,
             times=stored.times(),
@@ -320,7 +309,7 @@ def finished_run(folder: RunFolder) -> Run | None:
     try:
         run = whole(folder.path, Run.of_folder)
     except DamagedError as error:
-        warn_of_damage(error)
+        warnings.warn(f"{error.path} is damaged; the run is computed again.", stacklevel=2)
         return None
     folder.sweep()
     return run
@@ -353,9 +342,9 @@ def keep(run: Run, folder: RunFolder) -> None:
         weights=run.weights,
         scores=run.scores,
         space=run.space,
-        preprocessing=dict(run.preprocessing),
+        preprocessing=run.preprocessing,
         option_spaces=run.option_spaces,
-        result=dict(run.result),
+        result=run.result,
         times=run.times,
     )
 
