@@ -10,14 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from threadpoolctl import threadpool_limits
-from torch import Tensor
 from typer.testing import CliRunner, Result
 
 from comparison.small import write_table
 from labelspace.cli.main import app
-from labelspace.comparison import folder
 from labelspace.sweeps import executors
 
 SIZES = ["small", "medium", "large"]
@@ -26,16 +22,11 @@ PROCESSES = executors.Processes
 ORDER = ["--space", "small<medium<large"]
 
 
-def first_two(features: Tensor) -> Tensor:
-    return torch.nn.functional.pad(features.float(), (0, 2))[:, :2]
-
-
 @pytest.fixture(scope="module", autouse=True)
-def here_and_quickly() -> Iterator[None]:
-    """Train in this process, and draw no neighbour embeddings; other tests do both for real."""
-    with pytest.MonkeyPatch.context() as patch, threadpool_limits(1):
+def here() -> Iterator[None]:
+    """Train in this process; other tests start workers."""
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(executors, "Processes", lambda workers: executors.InProcess())
-        patch.setattr(folder, "_picture", first_two)
         yield
 
 
