@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 # before torch and numpy are loaded, and for every process that a test starts: on busy cores, several threads wait for
 # each other longer than they compute
@@ -22,6 +23,15 @@ torch.set_num_threads(1)
 # a busy machine makes single examples slow; pytest's own timeout guards against hanging
 settings.register_profile("labelspace", deadline=None)
 settings.load_profile("labelspace")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files whose tests may take longest; begun last, they would let the other workers wait."""
+    patience: dict[Path, float] = {}
+    for item in items:
+        mark = item.get_closest_marker("timeout")
+        patience[item.path] = max(patience.get(item.path, 300), mark.args[0] if mark else 300)
+    items.sort(key=lambda item: -patience[item.path])
 
 
 @pytest.fixture(scope="session", autouse=True)

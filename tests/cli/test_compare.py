@@ -409,7 +409,7 @@ def test_scores_say_what_they_are(tmp_path: Path) -> None:
 def test_scores_at_another_level(tmp_path: Path) -> None:
     found = json.loads(run("--scores", *score_files(tmp_path), "--cost", "squared", "--level", "0.9", "--json").stdout)
     assert found["verdict"]["level"] == 0.9
-    assert [extra["key"] for extra in found["extra"]] == ["kappa"]
+    assert "kappa" in [extra["key"] for extra in found["extra"]]
 
 
 @pytest.mark.parametrize(

@@ -258,7 +258,7 @@ def test_a_run_of_a_given_model_says_how_to_load_it(tmp_path):
 
 
 PLUGIN = Path(__file__).parent / "plugin"
-# one interpreter for all of them: starting it is most of the work. The first starts a worker, which finds the package too
+# one interpreter for all: starting it is most of the work. The first starts a worker, which finds the package too
 COMMANDS = """
 import json
 from pathlib import Path

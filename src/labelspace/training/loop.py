@@ -11,6 +11,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from labelspace import _checks, _devices, _distributed
 from labelspace.augment.named import Augment
+from labelspace.criteria.targets import IGNORED
 from labelspace.learner import Learner
 from labelspace.training import checkpoint
 from labelspace.training.build import Job, Outline, make_learner, training_labels
@@ -19,7 +20,6 @@ from labelspace.training.feed import Feed, autocast, fit_labels, scores_of, summ
 from labelspace.training.optimizer import add_penalty, learning_rate, make_optimizer, set_rate
 
 Report = Callable[[str, dict[str, float | str]], None]  # an event and its numbers
-IGNORED = -100
 
 
 class TrainingError(_checks.WorkError):

@@ -9,10 +9,9 @@ import numpy as np
 
 from labelspace import _checks
 from labelspace.data import digests, files, images, labels
-from labelspace.data.files import HIDDEN
+from labelspace.data.files import HIDDEN, OWNER
 from labelspace.data.found import Found, Rows
 
-OWNER = "data.load"
 PARTS = {
     "train": "train",
     "training": "train",
