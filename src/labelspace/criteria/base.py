@@ -12,7 +12,7 @@ from labelspace._checks import Option
 from labelspace.criteria import targets
 from labelspace.criteria.layout import Batch, Layout, check_device, likeliest, no_autocast
 from labelspace.criteria.statistics import Statistics, StatisticsModule
-from labelspace.criteria.targets import Common, Labels, Reduction, Term, Tuned, with_common
+from labelspace.criteria.targets import IGNORED, Common, Labels, Reduction, Term, Tuned, with_common
 from labelspace.space import LabelSpace
 
 __all__ = ["Common", "Criterion", "Example", "Labels", "Reduction", "Term", "Tuned"]
@@ -80,7 +80,7 @@ class Criterion(StatisticsModule, ABC):
         labels: Labels,
         *,
         weight: Tensor | Sequence[float] | None = None,
-        ignore_index: int = -100,
+        ignore_index: int = IGNORED,
         reduction: Reduction = "mean",
         class_dim: int = 1,
         preset: str | None = None,

@@ -8,8 +8,8 @@ from numbers import Integral
 
 from labelspace import _checks
 from labelspace._cells import names_in
+from labelspace.data.files import OWNER
 
-OWNER = "data.load"
 NONE = "none"
 END = re.compile(r"(first|last)\s+(\d+|\d+(?:\.\d+)?\s*%)")
 SHARE = re.compile(r"(\d+(?:\.\d+)?)\s*%")

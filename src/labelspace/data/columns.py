@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from labelspace import _checks
 from labelspace._tables import pointed
 from labelspace.data.digests import Array
+from labelspace.data.files import OWNER
 from labelspace.data.missing import is_missing
 from labelspace.data.source import ColumnFacts, Source
 from labelspace.data.tables import Columns, check_columns
 
-OWNER = "data.load"
 # a column of texts with more different values than this is no category unless someone says so
 MOST_CATEGORIES = 100
 Rows = NDArray[np.int64]

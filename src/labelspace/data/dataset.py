@@ -10,6 +10,7 @@ from torch import Tensor
 from labelspace import _checks
 from labelspace.data import chosen, splits
 from labelspace.data.digests import Digests, of_values
+from labelspace.data.files import OWNER
 from labelspace.data.normalize import Normalize, statistics
 from labelspace.data.source import Kind, Source
 
@@ -208,9 +209,9 @@ def _check_samples(parts: Mapping[str, Split], names: Sequence[str]) -> None:
     absent = torch.bincount(parts["train"].y, minlength=len(names)) == 0
     if bool(absent.any()):
         got = f"none of {names[int(absent.nonzero()[0])]!r}"
-        raise _checks.fail(chosen.OWNER, "classes", "classes with training samples", got)
+        raise _checks.fail(OWNER, "classes", "classes with training samples", got)
     if not len(parts["test"]):
-        raise _checks.fail(chosen.OWNER, "classes", "classes with test samples", f"none of {names[0]!r} or another")
+        raise _checks.fail(OWNER, "classes", "classes with test samples", f"none of {names[0]!r} or another")
 
 
 def _shared_rows(earlier: Sequence[Split], part: Split) -> int:

@@ -14,10 +14,10 @@ from labelspace.data import labels, splits
 from labelspace.data.chosen import NONE, End
 from labelspace.data.dataset import PARTS, Dataset, Split, leaks_between
 from labelspace.data.digests import Array, Digests, of_values
+from labelspace.data.files import OWNER
 from labelspace.data.normalize import statistics
 from labelspace.data.source import Kind, Source
 
-OWNER = "data.load"
 Rows = NDArray[np.int64]
 
 

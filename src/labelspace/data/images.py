@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 
 from labelspace import _checks
 from labelspace.data import cache, digests
-from labelspace.data.files import files_below
+from labelspace.data.files import OWNER, files_below
 from labelspace.data.found import Rows, Taken
 from labelspace.data.source import Source
 
 if TYPE_CHECKING:
     from PIL import Image
 
-OWNER = "data.load"
 # decoded in one piece: bytes, and pictures at least and at most
 BLOCK_BYTES, FEWEST, MOST = 1 << 25, 8, 512
 ORIENTATION = 0x0112

@@ -11,11 +11,11 @@ from pathlib import Path
 from labelspace import _checks
 from labelspace.data import chosen, files, memory, tables
 from labelspace.data.dataset import Dataset, of_classes
+from labelspace.data.files import OWNER
 from labelspace.data.found import Found, assemble
 from labelspace.data.readers import arrays, cifar, idx, image_folder, items, table, tiny_imagenet
 from labelspace.data.splits import leak_sentences
 
-OWNER = "data.load"
 # options that every kind of data takes
 COMMON = ("seed", "validation", "test", "classes", "data_dir")
 Reader = Callable[..., Found]

@@ -13,9 +13,9 @@ from torch.utils.data import Dataset as TorchDataset
 from torch.utils.data import IterableDataset
 
 from labelspace import _checks
+from labelspace.data.files import OWNER
 from labelspace.data.tables import PARTS, Columns
 
-OWNER = "data.load"
 FORMS = (
     "a name, a path, a pair (x, y), a DataFrame, a dict of columns, a torch or Hugging Face Dataset, or a dict of parts"
 )

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelspace import _checks
+from labelspace.data.files import OWNER
 from labelspace.data.found import ranges
 from labelspace.data.parquet import Columns
 from labelspace.data.source import Source
 
-OWNER = "data.load"
 RULES = ("error", "median", "drop")
 # what a cell without a value is often written as
 MISSING = frozenset(["", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>", "#N/A"])

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from labelspace import _checks
 from labelspace.data.digests import Digests
+from labelspace.data.files import OWNER
 from labelspace.data.source import Source
 
-OWNER = "data.load"
 Rows = NDArray[np.int64]
 
 # rows that occur twice are kept together only while they are few: in a small table of categories nearly all repeat

@@ -11,6 +11,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from labelspace import _checks, _devices, _distributed
 from labelspace.augment.named import Augment
+from labelspace.criteria.targets import IGNORED
 from labelspace.learner import Learner
 from labelspace.training import checkpoint
 from labelspace.training.build import Job, Outline, make_learner, training_labels
@@ -20,7 +21,6 @@ from labelspace.training.optimizer import add_penalty, learning_rate, make_optim
 
 Numbers = dict[str, float | str]  # of an event, by their names
 Report = Callable[[str, Numbers], None]  # takes the event's name too
-IGNORED = -100
 
 
 class TrainingError(_checks.WorkError):

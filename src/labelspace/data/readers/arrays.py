@@ -10,11 +10,11 @@ from labelspace import _checks, _inputs
 from labelspace.data import digests, labels, memory
 from labelspace.data.columns import check_finite
 from labelspace.data.digests import Array
+from labelspace.data.files import OWNER
 from labelspace.data.found import Found, Shares, ranges, rows_of
 from labelspace.data.npy import Stored
 from labelspace.data.source import Kind, ReaderOptions, Source
 
-OWNER = "data.load"
 # how the parts may be called, after x_, y_ and groups_
 SUFFIXES = {"train": ("train",), "validation": ("validation", "valid", "val"), "test": ("test",)}
 FEATURES = ("x", "X", "features", "embeddings")

@@ -32,7 +32,7 @@ def read(folder: Path, *, coarse: bool = False, names: Sequence[str] | None = No
     """
     hundred = not _batches(folder)
     if coarse and not hundred:
-        raise _checks.fail("data.load", "coarse", "False for CIFAR-10, which has no coarse labels", coarse)
+        raise _checks.fail(files.OWNER, "coarse", "False for CIFAR-10, which has no coarse labels", coarse)
     train = _batches(folder) or _required(folder, "train.bin")
     test = _required(folder, "test.bin" if hundred else "test_batch.bin")
     batches = [_records(path, 2 if hundred else 1) for path in (*train, *test)]
@@ -60,7 +60,7 @@ def _required(folder: Path, name: str) -> list[Path]:
     if path is None:
         expected = f"a folder with {name} or {name}.gz"
         remedy = "It takes the binary version of CIFAR; the version made of Python pickles is not read."
-        raise _checks.fail("data.load", "name_or_path", expected, f"{folder}, which has none", remedy)
+        raise _checks.fail(files.OWNER, "name_or_path", expected, f"{folder}, which has none", remedy)
     return [path]
 
 

@@ -83,5 +83,5 @@ def _present(folder: Path, stems: Sequence[str]) -> Path:
     path = files.present(folder, stems)
     if path is None:
         expected = f"a folder with {stems[0]} or {stems[0]}.gz"
-        raise _checks.fail("data.load", "name_or_path", expected, f"{folder}, which has none", "Fetch all four files.")
+        raise _checks.fail(files.OWNER, "name_or_path", expected, f"{folder}, which has none", "Fetch all four files.")
     return path

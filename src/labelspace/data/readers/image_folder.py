@@ -9,11 +9,10 @@ import numpy as np
 
 from labelspace import _checks
 from labelspace.data import digests, files, images, labels
-from labelspace.data.files import HIDDEN
+from labelspace.data.files import HIDDEN, OWNER
 from labelspace.data.found import Found, Rows
 from labelspace.data.source import ReaderOptions
 
-OWNER = "data.load"
 PARTS = {
     "train": "train",
     "training": "train",

@@ -10,6 +10,7 @@ import torch
 from labelspace import _checks, _opening
 from labelspace.data import images, memory, tables
 from labelspace.data.digests import Array
+from labelspace.data.files import OWNER
 from labelspace.data.found import Found
 from labelspace.data.readers import arrays, table
 from labelspace.data.source import ReaderOptions
@@ -17,7 +18,6 @@ from labelspace.data.source import ReaderOptions
 if TYPE_CHECKING:
     from PIL import Image
 
-OWNER = "data.load"
 PAIR = "pairs (x, y) of a tensor, an array, a picture or a number and a class"
 
 

@@ -11,11 +11,11 @@ from labelspace import _checks
 from labelspace.data import columns, digests, labels, memory, tables
 from labelspace.data import missing as rules
 from labelspace.data import text as tokeniser
+from labelspace.data.files import OWNER
 from labelspace.data.found import Found, Rows, Taken, ranges
 from labelspace.data.source import ReaderOptions, Source
 from labelspace.data.tables import Columns
 
-OWNER = "data.load"
 LABELS = ("label", "class", "target", "y")
 TEXTS = ("text", "sentence")
 

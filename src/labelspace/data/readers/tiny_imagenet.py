@@ -11,10 +11,10 @@ import numpy as np
 
 from labelspace import _checks
 from labelspace.data import digests, files, images, labels
+from labelspace.data.files import OWNER
 from labelspace.data.found import Found
 from labelspace.data.source import Source
 
-OWNER = "data.load"
 SIZE = (64, 64)
 ARCHIVES = (".tar", ".tar.gz", ".tgz")
 
