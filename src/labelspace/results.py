@@ -7,7 +7,7 @@ from labelspace import _application  # noqa: F401 (raises where the extra is mis
 
 # isort: split
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
 from pydantic import model_validator as checked_by
@@ -335,7 +335,7 @@ class Result(Part):
         """The row that the others are compared with."""
         return next((row for row in self.rows if row.role == "reference"), self.rows[0])
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> Options:
         """Return it as JSON data: what was said when it was made, and nothing that is left to its default."""
         return {"format": self.format, **self.model_dump(mode="json", exclude_unset=True)}
 

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from labelspace import _checks, _devices
 from labelspace.comparison import budget as budgets
@@ -50,7 +50,7 @@ class Question:
     model: str
     seeds: int | Sequence[int]
     budget: str
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, object] = field(default_factory=dict)
 
     def folder(self, out: str | Path, key: str) -> Path:
         """Return where its comparison lives: the same question about the same content (``key``) has the same folder."""

@@ -27,7 +27,7 @@ from labelspace.comparison.summary import (
     title_of,
     training_words,
 )
-from labelspace.comparison.training import Report, Trained, Trainer
+from labelspace.comparison.training import Report, Told, Trained, Trainer
 from labelspace.comparison.verdict import judge_rows
 from labelspace.criteria.registry import method_name
 from labelspace.data.given import OF_DATA, as_dataset, data_options
@@ -227,7 +227,7 @@ def _check_alone(plan: Plan, data: object, others: Sequence[str]) -> None:
         raise _checks.fail("compare", "plan", "given without what it decides", f"it with {', '.join(others)}", remedy)
 
 
-def _announced(setting: Setting) -> dict[str, object]:
+def _announced(setting: Setting) -> Told:
     """Return what is told before training."""
     plan, spoken, entries = setting.plan, setting.knowledge.spoken, setting.entries
     shown = {entry.label for entry in entries}

@@ -8,20 +8,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelspace import _checks
 from labelspace.data import cache, digests
-from labelspace.data.files import files_below
+from labelspace.data.files import OWNER, files_below
 from labelspace.data.found import Rows, Taken
+from labelspace.data.source import Source
 
 if TYPE_CHECKING:
     from PIL import Image
 
-OWNER = "data.load"
 # decoded in one piece: bytes, and pictures at least and at most
 BLOCK_BYTES, FEWEST, MOST = 1 << 25, 8, 512
 ORIENTATION = 0x0112
@@ -61,7 +61,7 @@ def take(pictures: Sequence[Picture], found: digests.Digests, wanted: Wanted, or
     kept = np.split(entry.kept, np.cumsum([len(part) for part in order])[:-1])
     ends = np.cumsum([int(flags.sum()) for flags in kept])[:-1]
     skipped = [chosen[row].name for row in np.flatnonzero(~entry.kept)]
-    source: dict[str, Any] = {"cache": entry.notice} if entry.notice else {}
+    source: Source = {"cache": entry.notice} if entry.notice else {}
     if skipped:
         source["skipped"] = {"count": len(skipped), "files": sorted(skipped)[:20]}
     return Taken(np.split(entry.rows, ends), np.split(entry.digests, ends), kept, source)

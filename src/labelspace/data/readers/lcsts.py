@@ -5,11 +5,12 @@ from pathlib import Path
 
 from labelspace import _checks
 from labelspace.data import pairs
+from labelspace.data.files import OWNER
 from labelspace.data.found import Found
 from labelspace.data.pairs import Both, Side, Texts
+from labelspace.data.source import ReaderOptions, Source
 from labelspace.data.text_files import TextFile, tree_of
 
-OWNER = "data.load"
 PARTS = {"train": "PART_I", "validation": "PART_II", "test": "PART_III"}
 LANGUAGES = ("text", "summary")
 SCORES = (1, 5)
@@ -53,9 +54,17 @@ def read(
     if list(found) == ["train"]:
         found = {"all": found["train"]}
     parts = {part: _texts(file, human_label, part) for part, file in found.items()}
-    options: dict[str, object] = {"human_label": human_label, "tokens": tokens, "vocabulary": vocabulary}
-    options.update(lowercase=lowercase, longest=longest, cut=cut)
-    facts = {"reader": "lcsts", "path": path.name, "options": options, "languages": list(LANGUAGES)}
+    options: ReaderOptions = {
+        "human_label": human_label,
+        "tokens": tokens,
+        "vocabulary": vocabulary,
+        "lowercase": lowercase,
+        "longest": longest,
+        "cut": cut,
+    }
+    languages = list(LANGUAGES)
+    facts: Source = {"reader": "lcsts", "path": path.name, "options": options, "languages": languages}
+    facts["measure"] = "ROUGE-1"
     return pairs.found(parts, sides, facts)
 
 
