@@ -12,11 +12,11 @@ import numpy as np
 from labelspace import _checks
 from labelspace.data import cache, digests
 from labelspace.data.digests import Array, Digests
+from labelspace.data.files import OWNER
 from labelspace.data.found import Found, Rows, Taken, ranges
 from labelspace.data.source import Source, VocabularyFacts
 from labelspace.data.vocabulary import END, IGNORED, SPECIAL, Form, Ids, Vocabulary
 
-OWNER = "data.load"
 SIDES = ("source", "target")
 # of what this file and the vocabulary make of a text: raised when the same texts would become other ids
 VERSION = 1

@@ -1,6 +1,7 @@
 """LCSTS: short Chinese texts and summaries between tags; part I is for training, II for validation, III the test."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from labelspace import _checks
@@ -94,9 +95,8 @@ def _texts(file: TextFile, human_label: int, part: str) -> Texts:
     return Texts((sources, targets), lines, (file.name, file.name), empty)
 
 
-def _documents(file: TextFile) -> list[tuple[int, str, dict[str, str]]]:
-    """Return the line, the number and the fields of each document."""
-    found: list[tuple[int, str, dict[str, str]]] = []
+def _documents(file: TextFile) -> Iterator[tuple[int, str, dict[str, str]]]:
+    """Yield the line, the number and the fields of each document."""
     begun: tuple[int, str] | None = None
     body: list[str] = []
     for number, line in enumerate(file.lines(), 1):
@@ -110,7 +110,7 @@ def _documents(file: TextFile) -> list[tuple[int, str, dict[str, str]]]:
             absent = [name for name in ("short_text", "summary") if name not in fields]
             if absent:
                 raise _wrong(file, begun[0], f"doc {begun[1]} without {absent[0]}", "a summary and a short_text")
-            found.append((*begun, fields))
+            yield *begun, fields
             begun = None
         elif begun is not None:
             body.append(line)
@@ -118,7 +118,6 @@ def _documents(file: TextFile) -> list[tuple[int, str, dict[str, str]]]:
             raise _wrong(file, number, repr(line[:40]), "documents between <doc id=0> and </doc>")
     if begun is not None:
         raise _wrong(file, begun[0], f"doc {begun[1]} without an end", f"{CLOSING} after each document")
-    return found
 
 
 def _wrong(file: TextFile, line: int, got: str, expected: str) -> _checks.InputError:
