@@ -7,6 +7,7 @@ from labelspace.models.network import Network, count_parameters
 from labelspace.models.registry import WITH_MAP, Built, build, names, rebuild, register_model
 from labelspace.models.sentences import Sentences
 from labelspace.models.seq2seq import Seq2Seq
+from labelspace.models.translation import Translation
 
 __all__ = [
     "WITH_MAP",
@@ -15,6 +16,7 @@ __all__ = [
     "GivenNetwork",
     "Network",
     "Sentences",
+    "Translation",
     "Seq2Seq",
     "backbone",
     "build",
