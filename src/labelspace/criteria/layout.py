@@ -39,8 +39,7 @@ class Layout(NamedTuple):
             check_dense(self.owner, name, value, output)
         labels = self._probabilities(y, flat.dtype) if y.is_floating_point() else self._indices(y)
         valid = labels.sum(dim=-1) > 0 if labels.ndim == 2 else labels >= 0
-        # an ignored row may hold anything, even NaN: zeros keep it out of values and gradients alike
-        flat = torch.where(valid.unsqueeze(-1), flat, 0)
+        flat = _only(valid, flat)
         found = {name: self._extra(name, value, valid, output, flat.dtype) for name, value in extras.items()}
         return Batch(flat, labels, valid, found, shape)
 
@@ -139,12 +138,19 @@ class Layout(NamedTuple):
         moved = value.movedim(self.class_dim % output.ndim, 1 if output.ndim == 2 else -1)
         self._check_samples(name, value, moved.shape[:1] if output.ndim == 2 else moved.shape[:-1], shape)
         flat = (moved if output.ndim == 2 else moved.reshape(-1, moved.shape[-1])).to(dtype)
-        return torch.where(valid.reshape(-1, *[1] * (flat.ndim - 1)), flat, 0)
+        return _only(valid, flat)
 
     def _check_samples(self, name: str, value: Tensor, found: torch.Size, shape: torch.Size) -> None:
         if found != shape:
             expected = f"for the same {shape.numel()} samples as `output`, in its layout"
             raise _checks.fail(self.owner, name, expected, f"shape {tuple(value.shape)}")
+
+
+def _only(valid: Tensor, rows: Tensor) -> Tensor:
+    """Return the rows with zeros for ignored ones, which may hold anything, even NaN: values and gradients are zero."""
+    if _may_look_at(valid) and bool(valid.all()):
+        return rows  # most batches: a copy of all classes would take as long as the loss itself
+    return torch.where(valid.reshape(-1, *[1] * (rows.ndim - 1)), rows, 0)
 
 
 def likeliest(owner: str, scores: Tensor, dim: int) -> Tensor:
