@@ -128,7 +128,7 @@ def text_of(path: Path, asked: Asked) -> Iterator[TextIO]:
         with opened(path, asked) as file, io.TextIOWrapper(file, encoding, newline="") as text:
             yield text
     except UnicodeError as error:
-        raise damaged(path, "text that is not UTF-8", asked, _to_utf8(path, asked)) from error
+        raise damaged(path, "text that is not UTF-8", asked, to_utf8(path, asked)) from error
     except (OSError, EOFError, zlib.error) as error:
         raise damaged(path, str(error), asked) from error
 
@@ -145,7 +145,7 @@ def decoded(content: bytes) -> str:
     return content.decode("latin-1")
 
 
-def _to_utf8(path: Path, asked: Asked) -> str:
+def to_utf8(path: Path, asked: Asked) -> str:
     """Return how to turn a file of another encoding into one that can be read."""
     plain = Path(re.sub(r"\.gz$", "", path.name, flags=re.IGNORECASE))
     new = shlex.quote(str(path.with_name(f"{plain.stem}-utf8{plain.suffix}")))

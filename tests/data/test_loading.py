@@ -16,7 +16,20 @@ Y = np.repeat([0, 1, 2], [40, 19, 1])
 
 
 def test_names():
-    assert data.names() == ("digits", "mnist", "fashion-mnist", "cifar-10", "cifar-100", "tiny-imagenet", "imdb")
+    assert data.names() == (
+        "digits",
+        "mnist",
+        "fashion-mnist",
+        "cifar-10",
+        "cifar-100",
+        "tiny-imagenet",
+        "imdb",
+        "multi30k",
+        "iwslt15",
+        "en-vi",
+        "summaries",
+        "lcsts",
+    )
 
 
 def test_digits():

@@ -15,8 +15,9 @@ from labelspace.augment.randaugment import randaugment
 from labelspace.augment.transforms import FILLS, crop, cutout, flip, resized_crop, rotate
 
 Value = int | float | str | None
-Kind = Literal["images", "table", "text", "features"]
-KINDS: tuple[Kind, ...] = ("images", "table", "text", "features")
+Kind = Literal["images", "table", "text", "features", "sequences"]
+KINDS: tuple[Kind, ...] = ("images", "table", "text", "features", "sequences")
+TOKENS = ("text", "sequences")
 
 
 class Option(NamedTuple):
@@ -238,8 +239,8 @@ class Augment:
 
 
 def _check_kind(step: Augmentation, kind: str) -> None:
-    if kind == "images" or (step.name == "mixup" and kind != "text"):
+    if kind == "images" or (step.name == "mixup" and kind not in TOKENS):
         return
-    allowed = "empty: token ids cannot be blended" if kind == "text" else "['mixup'] or empty"
+    allowed = "empty: token ids cannot be blended" if kind in TOKENS else "['mixup'] or empty"
     remedy = f"Leave out {step.name!r}."
     raise _checks.fail("Augment", "specs", f"{allowed} for data of kind {kind!r}", repr(step.spec), remedy)

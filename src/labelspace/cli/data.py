@@ -15,7 +15,7 @@ from labelspace.cli.flags import Flags, speaks_of_flags
 from labelspace.cli.screen import bad_input_exits, console, print_json
 from labelspace.data import files
 from labelspace.data.dataset import PARTS
-from labelspace.data.loading import KNOWN
+from labelspace.data.known import KNOWN
 
 app = typer.Typer(name="data", help="Find datasets and look at them before training.", no_args_is_help=True)
 

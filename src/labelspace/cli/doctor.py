@@ -173,7 +173,7 @@ def places() -> list[Finding]:
     """Return the folders of datasets, of the cache and of runs."""
     # only here: every command imports this file, and few need to know of data
     from labelspace.data import files
-    from labelspace.data.loading import KNOWN
+    from labelspace.data.known import KNOWN
 
     data, cache, runs = files.data_folder(), files.cache_folder(), Path("runs")
     there = [name for name, known in KNOWN.items() if any((data / folder).is_dir() for folder in known.folders)]

@@ -1,7 +1,5 @@
 """`labelspace predict`: what a finished run says of new samples."""
 
-import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +11,8 @@ from labelspace._checks import InputError, WorkError
 from labelspace.cli.flags import speaks_of_flags
 from labelspace.cli.options import AllowDamaged
 from labelspace.cli.screen import bad_input_exits, bars, console, errors, print_json
-from labelspace.cli.stopping import exit_code, farewell
-from labelspace.cli.table_output import Write, check_output, table_file
+from labelspace.cli.table_output import TABLES, Write, check_output, stopped_cleanly, table_file
+from labelspace.cli.translations import translate
 
 if TYPE_CHECKING:
     from labelspace.serving.predictions import Ready, Tally
@@ -27,9 +25,13 @@ SHOWN = 20
 @speaks_of_flags()
 def predict(
     run: Annotated[Path, typer.Argument(help="Folder of a run, or `best` of a comparison.")],
-    new: Annotated[str, typer.Argument(help="Folder of pictures, a picture, or a CSV, Parquet or NPZ file.")],
+    new: Annotated[
+        str,
+        typer.Argument(help="Folder of pictures, a picture, a CSV, Parquet or NPZ file; texts to translate, one a line."),
+    ],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A .csv or .parquet file; CSV on stdout if left out.")
+        Path | None,
+        typer.Option("--output", "-o", help="A .csv or .parquet file, .txt for translations; stdout if left out."),
     ] = None,
     abstain_cost: Annotated[
         float | None, typer.Option(help="Price of leaving a sample to somebody, in the unit of the prices.")
@@ -39,6 +41,9 @@ def predict(
     ] = None,
     allow_damaged: AllowDamaged = False,
     device: Annotated[str, typer.Option(help="Where to compute: auto, cpu, cuda, cuda:1 or mps.")] = "cpu",
+    beam: Annotated[
+        int | None, typer.Option(min=1, help="Width of the search, of a model of sequences; as trained if left out.")
+    ] = None,
     spreadsheet: Annotated[
         bool,
         typer.Option("--spreadsheet", help="CSV for Excel and the like: a ' before text that begins with = + - @."),
@@ -50,7 +55,7 @@ def predict(
     `class` is the likeliest class and `probability` its own; `decision` is the cheapest class where the run knows
     prices. Names are written as they are, so that programs find them again: a spreadsheet takes one that begins with
     = + - or @ for a formula, which --spreadsheet prevents. The exit code is 1 if some samples could not be read; they
-    are named, and have a row with nothing in it.
+    are named, and have a row with nothing in it. A model of sequences writes a translation for each line.
 
     Example: labelspace predict runs/digits-1a2b3c4d/best scans/ -o predictions.csv --abstain-cost 0.5
     """
@@ -61,13 +66,21 @@ def predict(
             "", "--spreadsheet", "given for CSV", "it for another format", "Neither JSON nor Parquet has formulas."
         )
     if output is not None:
-        check_output("predict", output, new)
+        check_output("predict", output, new, (*TABLES, ".txt"))
     prepared = predictions.ready(run, allow_damaged=allow_damaged)
+    if prepared.run.preprocessing["kind"] == "sequences":
+        asked = {"--abstain-cost": abstain_cost, "--keep": keep, "--spreadsheet": spreadsheet or None}
+        translate(prepared.run, new, output, beam, device, as_json, [name for name, value in asked.items() if value])
+        return
+    if beam is not None:
+        raise InputError("", "--beam", "given for a model of sequences", "it for another")
+    if output is not None:
+        check_output("predict", output, new, TABLES)
     if abstain_cost is not None:
         prepared = prepared._replace(decision=prepared.decision.with_abstain_cost(abstain_cost))
     tally = predictions.Tally()
     rows: list[dict[str, object]] = []
-    with _stopped_cleanly(), _table(output, as_json, rows, spreadsheet) as write, _bar(prepared, new) as advance:
+    with stopped_cleanly(), _table(output, as_json, rows, spreadsheet) as write, _bar(prepared, new) as advance:
         for columns in predictions.predictions(prepared, new, tally, keep or [], device):
             write(columns)
             advance(tally.rows)
@@ -76,7 +89,7 @@ def predict(
         if tally.rows == len(tally.unread):
             name, why = tally.unread[0]
             raise InputError("", "NEW", "samples that can be read", f"{tally.rows} that cannot, first {name} ({why})")
-    with _stopped_cleanly():
+    with stopped_cleanly():
         _report(prepared, tally, output, rows if as_json else None)
     if tally.unread:
         raise WorkError(f"{len(tally.unread):,} of {tally.rows:,} samples could not be read; their rows are empty.")
@@ -102,19 +115,6 @@ def _bar(prepared: "Ready", new: str) -> Iterator[Callable[[int], None]]:
         total = Inputs(prepared.run.preprocessing, prepared.run.config.backbone).count(new)
         task = bar.add_task(f"predict {Path(new).name}", total=total)
         yield lambda done: bar.update(task, completed=done)
-
-
-@contextmanager
-def _stopped_cleanly() -> Iterator[None]:
-    try:
-        yield
-        sys.stdout.flush()
-    except KeyboardInterrupt as error:
-        errors.print(farewell("no file was written."), style="yellow")
-        raise typer.Exit(exit_code(error)) from error
-    except BrokenPipeError:
-        # whoever read from us has seen enough; Python must not try to write the rest when it ends
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _report(prepared: "Ready", tally: "Tally", output: Path | None, rows: list[dict[str, object]] | None) -> None:

@@ -3,25 +3,30 @@
 import csv
 import importlib
 import os
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
+import typer
+
 from labelspace import _checks, _files
 from labelspace._cells import guarded
-from labelspace.cli.screen import print_file
+from labelspace.cli.screen import errors, print_file
+from labelspace.cli.stopping import exit_code, farewell
 from labelspace.data.tables import Columns
 
-ENDINGS = (".csv", ".parquet")
+TABLES = (".csv", ".parquet")
 
 Write = Callable[[Columns], None]
 
 
-def check_output(owner: str, path: Path, source: str | Path) -> None:
+def check_output(owner: str, path: Path, source: str | Path, endings: Sequence[str] = TABLES) -> None:
     """Refuse a file that cannot be written, or that is the one to be read, before any work is done."""
-    if path.suffix.lower() not in ENDINGS:
-        raise _checks.fail(owner, "--output", "a file that ends in .csv or .parquet", repr(str(path)))
+    if path.suffix.lower() not in endings:
+        expected = f"a file that ends in {' or '.join(endings)}"
+        raise _checks.fail(owner, "--output", expected, repr(str(path)))
     if path.exists() and Path(source).exists() and path.samefile(source):
         raise _checks.fail(owner, "--output", "another file than the one that is read", repr(str(path)))
     if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
@@ -50,6 +55,20 @@ def table_file(path: Path | None, spreadsheet: bool = False) -> Iterator[Write]:
             pieces: list[Any] = []
             yield lambda columns: pieces.append(_pyarrow("pyarrow").table(columns))
             _write_parquet(temporary, pieces)
+
+
+@contextmanager
+def stopped_cleanly() -> Iterator[None]:
+    """Say that no file was written where Ctrl-C ends it, and nothing where whoever read from us has seen enough."""
+    try:
+        yield
+        sys.stdout.flush()
+    except KeyboardInterrupt as error:
+        errors.print(farewell("no file was written."), style="yellow")
+        raise typer.Exit(exit_code(error)) from error
+    except BrokenPipeError:
+        # Python must not try to write the rest when it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Printed:

@@ -180,10 +180,25 @@ def train(
         if not numbers:
             console.print(f"{part:<11} none: nothing was held out")
             continue
-        console.print(f"{part:<11} accuracy {numbers['accuracy']:.4f}   nll {numbers['nll']:.4f}")
+        console.print(f"{part:<11} {_measured(numbers)}")
+    if run.translations:
+        from labelspace.sequences import quality
+
+        console.print(f"scored by   {quality.signature()}", soft_wrap=True)
     if run.config.record:
         console.print("recorded    test accuracy in epochs.jsonl, seconds in times.jsonl")
     console.print(f"folder      {run.folder}", soft_wrap=True)
+
+
+def _measured(numbers: Mapping[str, float]) -> str:
+    """Return accuracy and nll; of sequences, where they are those of tokens, the scores of whole texts first."""
+    plain = f"accuracy {numbers['accuracy']:.4f}   nll {numbers['nll']:.4f}"
+    if "bleu" not in numbers:
+        return plain
+    from labelspace.sequences import quality
+
+    texts = "   ".join(f"{quality.TITLES[name]} {numbers[name]:.2f}" for name in quality.TITLES)
+    return f"{texts}   token {plain}"
 
 
 def uses_space(method: str, options: Mapping[str, object]) -> bool:

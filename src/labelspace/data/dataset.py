@@ -13,7 +13,7 @@ from labelspace.data import chosen, splits
 from labelspace.data.digests import Digests, of_values
 from labelspace.data.normalize import Normalize, statistics
 
-Kind = Literal["images", "table", "text", "features"]
+Kind = Literal["images", "table", "text", "features", "sequences"]
 PARTS = ("train", "validation", "test")
 
 
@@ -23,10 +23,11 @@ class Split:
 
     Args:
         x: samples ``(N, …)``: uint8 images ``(N, C, H, W)``, float32 columns, or int64 token ids ``(N, length)``.
-        y: class indices ``(N,)``, int64.
+        y: class indices ``(N,)``, int64; of sequences the token ids of the target ``(N, length)``, −100 after its end.
         groups: group codes ``(N,)``, int64, or None.
         text: the texts before they became token ids, or None.
         digests: a fingerprint per row, by which the same content is found in two parts.
+        answers: the target texts of sequences, or None.
     """
 
     x: Tensor
@@ -34,6 +35,7 @@ class Split:
     groups: Tensor | None = None
     text: tuple[str, ...] | None = None
     digests: Digests | None = field(default=None, repr=False)
+    answers: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         """Return the number of samples."""
@@ -42,9 +44,11 @@ class Split:
     def take(self, rows: Tensor) -> "Split":
         """Return some of the samples, in the order of ``rows``."""
         groups = None if self.groups is None else self.groups[rows]
-        text = None if self.text is None else tuple(self.text[row] for row in rows.tolist())
+        text, answers = (
+            None if texts is None else tuple(texts[row] for row in rows.tolist()) for texts in (self.text, self.answers)
+        )
         found = None if self.digests is None else self.digests[rows.numpy()]
-        return Split(self.x[rows], self.y[rows], groups, text, found)
+        return Split(self.x[rows], self.y[rows], groups, text, found, answers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +59,12 @@ class Dataset:
         train: what models learn from.
         validation: what choices are made on; without samples where everything is trained on.
         test: what is measured once, at the end.
-        names: class names in the order of class indices.
-        kind: ``"images"``, ``"table"``, ``"text"`` or ``"features"``.
+        names: class names in the order of class indices; of sequences the tokens of the target.
+        kind: ``"images"``, ``"table"``, ``"text"``, ``"features"`` or ``"sequences"``.
         source: where the data came from, as plain JSON data.
         normalize: turns a batch of ``x`` into what a model reads.
         key: a digest of content and split, for the keys of runs.
-        vocabulary: the token of every id, for text.
+        vocabulary: the token of every id, for text and the source of sequences.
 
     Example:
         >>> from labelspace import data
@@ -93,17 +97,22 @@ class Dataset:
 
     def __repr__(self) -> str:
         """Return one line: what it is and how much of it."""
-        shape = "×".join(str(size) for size in self.input_shape)
         counts = ", ".join(f"{len(part)} {name}" for name, part in self.parts.items())
+        if self.kind == "sequences":
+            languages = "→".join(self.source.get("languages", ("source", "target")))
+            sizes = f"{len(self.vocabulary or ())} → {len(self.names)} tokens"
+            return f"Dataset(sequences {languages}, {sizes}: {counts})"
+        shape = "×".join(str(size) for size in self.input_shape)
         return f"Dataset({self.kind} {shape}, {len(self.names)} classes: {counts})"
 
     def limit(self, count: int | str, seed: int = 0) -> "Dataset":
         """Return the dataset with at most ``count`` training samples, class proportions kept.
 
-        The statistics of ``normalize`` are taken again, of the samples that are left; for text the vocabulary stays.
+        The statistics of ``normalize`` are taken again, of the samples that are left; vocabularies stay.
 
         Args:
-            count: how many training samples to keep, at least one per class; or a share of them, such as ``50%``.
+            count: how many training samples to keep, at least one per class (of sequences, one); or a share of them,
+                such as ``50%``.
             seed: which ones.
 
         Example:
@@ -111,11 +120,15 @@ class Dataset:
             >>> len(data.load("digits").limit(100).train)
             100
         """
-        count = _checks.whole("Dataset.limit", "count", chosen.count(count, len(self.train)), low=len(self.names))
+        y = self.train.y.numpy()
+        if self.kind == "sequences":
+            y = np.zeros(len(y), dtype=np.int64)  # no classes whose proportions could be kept
+        low = 1 if self.kind == "sequences" else len(self.names)
+        count = _checks.whole("Dataset.limit", "count", chosen.count(count, len(self.train)), low=low)
         _checks.whole("Dataset.limit", "seed", seed)
         if count >= len(self.train):
             return self
-        rows = splits.subset(self.train.y.numpy(), count, seed)
+        rows = splits.subset(y, count, seed)
         train = self.train.take(torch.from_numpy(rows))
         counts = {**self.source.get("counts", {}), "train": count}
         source = {**self.source, "counts": counts, "limit": {"count": count, "seed": seed}}
@@ -139,6 +152,9 @@ def of_classes(dataset: Dataset, classes: str | Sequence[str]) -> Dataset:
         >>> of_classes(data.load("digits"), ["7", "1"])
         Dataset(images 1×8×8, 2 classes: 161 train, 60 validation, 140 test)
     """
+    if dataset.kind == "sequences":
+        remedy = "Their classes are the tokens of the target: a smaller vocabulary is asked for when they are read."
+        raise _checks.fail(chosen.OWNER, "classes", "left out for pairs of texts", repr(classes), remedy)
     names = chosen.classes(classes, dataset.names)
     if names == dataset.names:
         return dataset

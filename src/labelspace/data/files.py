@@ -1,11 +1,14 @@
 """Where data lie on this machine, and the bytes of files, plain or gzipped, with an error that names the file."""
 
+import io
 import os
 import stat
 import sys
+import tarfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -83,6 +86,27 @@ def lines(path: Path) -> list[str]:
     """Return the non-empty lines of a small text file."""
     text = contents(path, HARMLESS).decode("utf-8", errors="replace")
     return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def members(path: Path, wanted: Callable[[str], bool]) -> dict[str, Callable[[], bytes]]:
+    """Return the files inside of a tar file, plain or gzipped, by name; their bytes when they are asked for.
+
+    They are looked at in memory, never extracted: no name inside can reach a file outside.
+
+    Args:
+        path: the tar file.
+        wanted: whether a file of that name is.
+    """
+    content = memoryview(contents(path))
+    found: dict[str, Callable[[], bytes]] = {}
+    try:
+        with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
+            for member in archive:
+                if member.isfile() and wanted(member.name):
+                    found[member.name] = partial(bytes, content[member.offset_data : member.offset_data + member.size])
+    except tarfile.TarError as error:
+        raise damaged(path, f"no tar file ({error})") from error
+    return found
 
 
 def cache_folder() -> Path:

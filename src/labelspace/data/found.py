@@ -32,13 +32,18 @@ USUAL = Shares(0.15, 0.15)
 
 @dataclass(frozen=True)
 class Taken:
-    """The features of three parts; ``kept`` says which of the asked-for rows could be read."""
+    """The features of three parts; ``kept`` says which of the asked-for rows could be read.
+
+    Of sequences it brings the labels ``(N, T)`` and their names too.
+    """
 
     x: Sequence[Array]
     digests: Sequence[Digests]
     kept: Sequence[NDArray[np.bool_]] | None = None
     source: Mapping[str, Any] = field(default_factory=dict)
     vocabulary: tuple[str, ...] | None = None
+    y: Sequence[Rows] | None = None
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,7 @@ class Found:
 
     Args:
         kind: the kind of dataset.
-        y: class indices of all samples.
+        y: class indices of all samples; of sequences all the same, as their labels come with ``take``.
         names: class names.
         given: rows of the parts the data comes in: all three, ``train`` and one other, or only ``all``.
         digests: a fingerprint per sample.
@@ -55,7 +60,10 @@ class Found:
         source: what goes into ``Dataset.source``: reader, path, options, and what happened.
         take: returns the features of three lists of rows. It comes after the split, so that vocabularies, medians
             and categories can be those of the training part.
+        groups: group codes of all samples.
+        texts: of all samples, before they become token ids.
         shares: how much of what is split to hold out, where the caller does not say.
+        answers: the target texts of sequences.
     """
 
     kind: Kind
@@ -69,6 +77,7 @@ class Found:
     groups: Rows | None = None
     texts: Sequence[str] | None = None
     shares: Shares = USUAL
+    answers: Sequence[str] | None = None
 
 
 def rows_of(x: Array, found: Digests) -> Callable[[Sequence[Rows]], Taken]:
@@ -87,31 +96,35 @@ def ranges(counts: Mapping[str, int]) -> dict[str, Rows]:
 
 def assemble(found: Found, *, seed: int, validation: float | End | str | None, test: float | None) -> Dataset:
     """Return the dataset; its source says where the same content is in training and in another part."""
-    labels.check_classes(found.y, found.names)
+    if found.answers is None:
+        labels.check_classes(found.y, found.names)
     order, split = _order(found, seed, _shares(found, validation, test))
     taken = found.take(order)
     kept = taken.kept or [np.ones(len(rows), dtype=bool) for rows in order]
     order = [rows[flags] for rows, flags in zip(order, kept, strict=True)]
-    _check_training(found, order[0])
+    names = taken.names or found.names
+    if taken.y is None:
+        _check_training(found, order[0])
     _check_samples(taken.x[0])
-    parts = [_split(found, rows, x, own) for rows, x, own in zip(order, taken.x, taken.digests, strict=True)]
+    y = taken.y or [found.y[rows] for rows in order]
+    parts = [_split(found, *each) for each in zip(order, taken.x, y, taken.digests, strict=True)]
     leaks = leaks_between({name: part for name, part in zip(PARTS, parts, strict=True)})
     source = {
         **_text(found.source),
         "content": found.content,
-        "names": list(found.names),
+        "names": list(names),
         "counts": {name: len(part) for name, part in zip(PARTS, parts, strict=True)},
         "split": split,
         **_text(taken.source),
         **({"leakage": leaks} if leaks else {}),
     }
     options = json.loads(json.dumps(found.source.get("options", {})))
-    key = of_values(found.content, found.kind, list(found.names), options, *order)
+    key = of_values(found.content, found.kind, list(names), options, *order)
     return Dataset(
         train=parts[0],
         validation=parts[1],
         test=parts[2],
-        names=found.names,
+        names=names,
         kind=found.kind,
         source=source,
         normalize=statistics(parts[0].x, found.kind),
@@ -129,10 +142,11 @@ def _text(value: object) -> Any:
     return [_text(part) for part in value] if isinstance(value, list) else value
 
 
-def _split(found: Found, rows: Rows, x: Array, own: Digests) -> Split:
+def _split(found: Found, rows: Rows, x: Array, y: Rows, own: Digests) -> Split:
     groups = None if found.groups is None else torch.from_numpy(found.groups[rows])
     text = None if found.texts is None else tuple(found.texts[row] for row in rows)
-    return Split(torch.from_numpy(x), torch.from_numpy(found.y[rows]), groups, text, own)
+    answers = None if found.answers is None else tuple(found.answers[row] for row in rows)
+    return Split(torch.from_numpy(x), torch.from_numpy(y), groups, text, own, answers)
 
 
 def _shares(found: Found, validation: float | End | str | None, test: float | None) -> Shares:

@@ -54,9 +54,10 @@ def as_dataset(data: object, options: Mapping[str, Any] | None = None) -> Datase
     arrays = [part for split in dataset.parts.values() for part in (split.x.numpy(), split.y.numpy())]
     groups = [None if split.groups is None else split.groups.numpy() for split in dataset.parts.values()]
     texts = [None if split.text is None else list(split.text) for split in dataset.parts.values()]
+    answers = [list(split.answers) for split in dataset.parts.values() if split.answers is not None]
     prepared = [dataset.normalize.mean.numpy(), dataset.normalize.std.numpy()]
     vocabulary = None if dataset.vocabulary is None else list(dataset.vocabulary)
-    said = (list(dataset.names), *arrays, *groups, *texts, *prepared, vocabulary)
+    said = (list(dataset.names), *arrays, *groups, *texts, *prepared, vocabulary, *answers)
     return replace(dataset, key=digests.of_values(dataset.key, *said))
 
 
@@ -126,6 +127,7 @@ def write(dataset: Dataset, folder: Path) -> None:
         "vocabulary": dataset.vocabulary,
         "normalised": dataset.normalize.kind,
         "texts": {name: part.text for name, part in dataset.parts.items()},
+        "answers": {name: part.answers for name, part in dataset.parts.items()},
     }
     (folder / FACTS).write_text(json.dumps(facts, default=str), encoding="utf-8")
 
@@ -133,7 +135,7 @@ def write(dataset: Dataset, folder: Path) -> None:
 def read(folder: Path) -> Dataset:
     """Return the dataset that ``write`` wrote; its samples stay in the file until they are asked for."""
     facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
-    parts = {name: _split(folder, name, text) for name, text in facts["texts"].items()}
+    parts = {name: _split(folder, name, text, facts["answers"][name]) for name, text in facts["texts"].items()}
     mean, std = (torch.from_numpy(np.load(folder / f"{name}.npy")) for name in ("mean", "std"))
     vocabulary = facts["vocabulary"]
     return Dataset(
@@ -147,7 +149,7 @@ def read(folder: Path) -> Dataset:
     )
 
 
-def _split(folder: Path, name: str, text: list[str] | None) -> Split:
+def _split(folder: Path, name: str, text: list[str] | None, answers: list[str] | None) -> Split:
     x, y, groups, found = (_array(folder / f"{name}-{field}.npy") for field in ("x", "y", "groups", "digests"))
     assert x is not None
     assert y is not None
@@ -157,6 +159,7 @@ def _split(folder: Path, name: str, text: list[str] | None) -> Split:
         None if groups is None else torch.from_numpy(groups),
         None if text is None else tuple(text),
         None if found is None else found.astype(np.uint64, copy=False),
+        None if answers is None else tuple(answers),
     )
 
 

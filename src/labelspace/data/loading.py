@@ -3,78 +3,27 @@
 import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from labelspace import _checks
 from labelspace.data import chosen, files, memory, tables
 from labelspace.data.dataset import Dataset, of_classes
-from labelspace.data.found import Found, assemble
-from labelspace.data.readers import arrays, cifar, idx, image_folder, items, table, tiny_imagenet
+from labelspace.data.found import assemble
+from labelspace.data.known import KNOWN, Reader
+from labelspace.data.readers import arrays, cifar, idx, image_folder, items, parallel, table, tiny_imagenet
 from labelspace.data.splits import leak_sentences
 
 OWNER = "data.load"
+PAIRS = "sequences"
 # options that every kind of data takes
-COMMON = ("seed", "validation", "test", "classes", "data_dir")
-Reader = Callable[..., Found]
-
-
-@dataclass(frozen=True)
-class Known:
-    """A dataset known by name: its reader, the folders it may lie in, and what belongs there."""
-
-    read: Reader
-    folders: tuple[str, ...]
-    contents: str
-    about: str
-
-
-KNOWN: Mapping[str, Known] = {
-    "digits": Known(arrays.read_digits, (), "", "1,797 grey images 8×8 of 10 digits, part of scikit-learn"),
-    "mnist": Known(
-        idx.read,
-        ("mnist",),
-        "the four IDX files (train-images-idx3-ubyte.gz …)",
-        "70,000 grey images 28×28 of 10 digits",
-    ),
-    "fashion-mnist": Known(
-        partial(idx.read, names=idx.FASHION),
-        ("fashion-mnist",),
-        "the four IDX files (train-images-idx3-ubyte.gz …)",
-        "70,000 grey images 28×28 of 10 kinds of clothes",
-    ),
-    "cifar-10": Known(
-        cifar.read,
-        ("cifar-10-batches-bin", "cifar-10"),
-        "data_batch_1.bin … and test_batch.bin of the binary version (.gz too)",
-        "colour images 32×32 of 10 classes",
-    ),
-    "cifar-100": Known(
-        cifar.read,
-        ("cifar-100-binary", "cifar-100"),
-        "train.bin, test.bin and fine_label_names.txt of the binary version (.gz too)",
-        "colour images 32×32 of 100 classes, 20 with coarse=True",
-    ),
-    "tiny-imagenet": Known(
-        tiny_imagenet.read,
-        ("tiny-imagenet-200", "tiny-imagenet"),
-        "the folders train and val with wnids.txt, or the tar file of them",
-        "colour images 64×64 of 200 WordNet classes",
-    ),
-    "imdb": Known(
-        table.read,
-        ("imdb",),
-        "train.csv.gz and test.csv.gz with the columns text and label",
-        "50,000 film reviews, good or bad",
-    ),
-}
+COMMON = ("seed", "validation", "test", "classes", "data_dir", "kind")
 FOLDERS: tuple[tuple[Callable[[Path], bool], Reader], ...] = (
     (idx.recognises, idx.read),
     (cifar.recognises, cifar.read),
     (tiny_imagenet.recognises, tiny_imagenet.read),
+    (parallel.recognises, parallel.read),
     (table.recognises, table.read),
     (arrays.recognises, arrays.read),
 )
@@ -104,6 +53,7 @@ def load(
     test: float | None = None,
     classes: str | Sequence[str] | None = None,
     data_dir: str | Path | None = None,
+    kind: str | None = None,
     **options: Any,
 ) -> Dataset:
     """Return a dataset in three parts.
@@ -114,11 +64,11 @@ def load(
 
     Args:
         name_or_path: one of ``names()``, a file (CSV, TSV, Parquet, NPZ, tar of Tiny-ImageNet), a folder (pictures,
-            IDX, CIFAR, Tiny-ImageNet, train and test tables, NPY files); or something in memory: a pair ``(x, y)``, a
-            DataFrame or a dict of columns (read as a CSV file of the same content), a torch Dataset of items
-            ``(x, y)``, a Hugging Face Dataset, a dict of such parts (``{"train": …, "test": …}``; validation may be
-            among them), or a Dataset of labelspace. A name wins over a folder of the same name: write ``./digits``
-            for the folder.
+            IDX, CIFAR, Tiny-ImageNet, train and test tables, NPY files, sentences in two languages); or something in
+            memory: a pair ``(x, y)``, a DataFrame or a dict of columns (read as a CSV file of the same content), a
+            torch Dataset of items ``(x, y)``, a Hugging Face Dataset, a dict of such parts
+            (``{"train": …, "test": …}``; validation may be among them), or a Dataset of labelspace. A name wins over
+            a folder of the same name: write ``./digits`` for the folder.
         seed: of the splits.
         validation: the share that is held out for choices, of what is split: 0.15 if not given (of digits, 300
             images). ``"first 5000"`` and ``"last 10%"`` take that end of the training samples, as they come; with
@@ -128,6 +78,8 @@ def load(
         classes: keep only samples of these classes, in all parts, with labels in the order given: names, or one text
             such as ``"cat,dog"``, ``"first 5"`` or ``"last 50%"``.
         data_dir: where datasets known by name lie; else ``$LABELSPACE_DATA``, else the user's cache folder.
+        kind: ``"sequences"`` reads the pairs of texts in a TSV or tar file, or in a folder of them, where it would be
+            taken for something else.
         options: of the reader, for example ``label=`` for tables or ``resize=`` for pictures.
 
     Example:
@@ -140,15 +92,18 @@ def load(
         ('large', 'small')
     """
     if isinstance(name_or_path, Dataset):
-        asked = {"seed": seed or None, "validation": validation, "test": test, "data_dir": data_dir, **options}
+        own = {"seed": seed or None, "validation": validation, "test": test, "data_dir": data_dir, "kind": kind}
+        asked = {**own, **options}
         return _cut(name_or_path, classes, [name for name, value in asked.items() if value is not None])
-    read, place = reader_of(name_or_path, data_dir)
+    read, place = reader_of(name_or_path, data_dir, kind)
     _checks.whole(OWNER, "seed", seed)
     held = chosen.validation(validation)
     if test is not None:
         _checks.number(OWNER, "test", test, low=0, high=1, open_low=True, open_high=True)
     _check_options(read, options)
     found = read(**options) if place is None else read(place, **options)
+    if kind is not None and found.kind != kind:
+        raise _checks.fail(OWNER, "kind", f"{found.kind!r} or left out for these data", repr(kind))
     dataset = assemble(found, seed=seed, validation=held, test=test)
     dataset = dataset if classes is None else of_classes(dataset, classes)
     for sentence in leak_sentences(dataset.source):
@@ -163,8 +118,12 @@ def _cut(dataset: Dataset, classes: str | Sequence[str] | None, others: Sequence
     return dataset if classes is None else of_classes(dataset, classes)
 
 
-def reader_of(name_or_path: object, data_dir: str | Path | None = None) -> tuple[Reader, object]:
+def reader_of(
+    name_or_path: object, data_dir: str | Path | None = None, kind: str | None = None
+) -> tuple[Reader, object]:
     """Return the reader of a dataset and what to give it; None for what needs no place."""
+    if kind is not None:
+        _checks.choice(OWNER, "kind", kind, (PAIRS,))
     if not isinstance(name_or_path, str | Path):
         return IN_MEMORY[memory.form(name_or_path)], name_or_path
     known = KNOWN.get(str(name_or_path))
@@ -174,6 +133,8 @@ def reader_of(name_or_path: object, data_dir: str | Path | None = None) -> tuple
         return known.read, files.find(str(name_or_path), known.folders, known.contents, data_dir)
     path = Path(name_or_path).expanduser()
     for place in (path, files.data_folder(data_dir) / path):
+        if place.exists() and kind == PAIRS:
+            return parallel.read, place
         if place.exists():
             return (_folder_reader(place) if place.is_dir() else _file_reader(place)), place
     near = get_close_matches(str(name_or_path), names(), n=1)

@@ -12,6 +12,8 @@ from torch import Tensor
 PIECE = 1 << 22
 # columns whose spread is below this share of their size are constant but for rounding: they become zeros
 CONSTANT = 1e-6
+# kinds whose samples are token ids, which stay as they are
+TOKENS = ("text", "sequences")
 
 
 class Scales(TypedDict):
@@ -27,7 +29,7 @@ class Normalize:
     """Turn a batch of stored samples into what a model reads.
 
     Images (uint8) become float32 ``(x/255 − mean)/std`` per channel; tables and features ``(x − mean)/std`` per
-    column (per channel where samples have several axes); text is left as it is.
+    column (per channel where samples have several axes); token ids are left as they are.
 
     Args:
         kind: the kind of the dataset.
@@ -46,7 +48,7 @@ class Normalize:
 
     def __call__(self, batch: Tensor) -> Tensor:
         """Return the batch as a model reads it, on the batch's device."""
-        if self.kind == "text":
+        if self.kind in TOKENS:
             return batch
         shape = (1, -1) + (1,) * (batch.ndim - 2)
         mean, std = (value.to(batch.device).reshape(shape) for value in (self.mean, self.std))
@@ -84,7 +86,7 @@ def statistics(x: Tensor, kind: str) -> Normalize:
         >>> statistics(images, "images").mean
         tensor([0.5000])
     """
-    if kind == "text":
+    if kind in TOKENS:
         return Normalize(kind, torch.zeros(0), torch.ones(0))
     mean, variance = _of_images(x) if kind == "images" else _of_columns(x)
     std = variance.clamp(min=0).sqrt()

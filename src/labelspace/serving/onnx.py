@@ -55,6 +55,9 @@ def export_onnx(run: Run, decision: Decision, path: str | Path) -> Exported:
         decision: temperature, prices and rule.
         path: of the file; its folder must be there.
     """
+    if run.preprocessing["kind"] == "sequences":
+        remedy = "Its search writes token by token: labelspace predict and Run.translate do."
+        raise _checks.fail("export", "run", "of a model with one label for each sample", "one of sequences", remedy)
     onnxruntime = _packages()
     check_names(decision, run)
     place = Path(path)

@@ -220,6 +220,9 @@ def _check_sequences(config: Config, criterion: Criterion, model: nn.Module) -> 
     if "index" in criterion.needs:
         expected, remedy = "one that remembers nothing of single samples, for sequences", "A text has many labels."
         raise _checks.fail("train", "method", expected, repr(config.method), remedy)
+    if config.beam > len(criterion.names):
+        expected = f"at most the number of tokens, {len(criterion.names)}"
+        raise _checks.fail("train", "beam", expected, config.beam)
     if not hasattr(model, "begin_token"):
         remedy = "Choose a name like seq2seq-256, or hf:NAME of an encoder-decoder."
         raise _checks.fail("train", "model", "one that reads and writes texts", repr(config.model), remedy)

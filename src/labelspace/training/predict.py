@@ -21,6 +21,7 @@ from labelspace.training.sentences import translations
 SHOWN = 5
 
 Scorer = Callable[[Samples], Tensor]
+Translate = Callable[[Sequence[str]], list[str]]
 
 
 def scorer(run: Finished, device: str = "cpu") -> Scorer:
@@ -73,16 +74,17 @@ def scores_of(run: Finished, x: object, device: str = "cpu") -> Tensor:
         x: see ``Run.predict``.
         device: see ``Run.predict``.
     """
+    if run.preprocessing["kind"] == "sequences":
+        remedy = "Run.translate(texts) gives translations."
+        raise _checks.fail("Run.predict", "run", "of a model with one label for each sample", "one of sequences", remedy)
     return _over(run, x, scorer(run, device))
 
 
-@torch.no_grad()
-def translations_of(run: Finished, texts: Sequence[str], beam: int | None = None, device: str = "cpu") -> list[str]:
-    """Return what a run of sequences makes of texts.
+def translator(run: Finished, beam: int | None = None, device: str = "cpu") -> Translate:
+    """Return a function from texts to what a run of sequences makes of them.
 
     Args:
-        run: a finished run.
-        texts: sources.
+        run: a finished run; its model is built once.
         beam: the width of the search; by default that of the run.
         device: see ``Run.predict``.
     """
@@ -90,15 +92,20 @@ def translations_of(run: Finished, texts: Sequence[str], beam: int | None = None
     if "vocabularies" not in facts:
         remedy = "Run.predict and `labelspace predict` give classes."
         raise _checks.fail("Run.translate", "run", "of a model of sequences", f"one of {facts['kind']}", remedy)
-    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-        raise _checks.fail_type("Run.translate", "texts", "a list of texts", type(texts).__name__)
     source, target = (Vocabulary.stored(facts["vocabularies"][side]) for side in ("source", "target"))
-    ids = [torch.from_numpy(one) for one in source.encode(texts)]
-    if not ids:
-        return []
     there = _place(run, device)
-    x = nn.utils.rnn.pad_sequence(ids, batch_first=True, padding_value=IGNORED)
-    return translations(run.learner().to(there), x, target, run.config, there, beam)
+    learner = run.learner().to(there)
+
+    def translate(texts: Sequence[str]) -> list[str]:
+        if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+            raise _checks.fail_type("Run.translate", "texts", "a list of texts", type(texts).__name__)
+        ids = [torch.from_numpy(one) for one in source.encode(texts)]
+        if not ids:
+            return []
+        x = nn.utils.rnn.pad_sequence(ids, batch_first=True, padding_value=IGNORED)
+        return translations(learner, x, target, run.config, there, beam)
+
+    return translate
 
 
 def features_of(run: Finished, x: object, layer: str | None, device: str = "cpu") -> Tensor:

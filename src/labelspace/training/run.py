@@ -164,7 +164,7 @@ class Run:
             beam: the width of the search; by default that of the configuration.
             device: as for ``predict``.
         """
-        return predict.translations_of(self, texts, beam, device)
+        return predict.translator(self, beam, device)(texts)
 
     def scores_of(self, x: object, *, device: str = "cpu") -> Tensor:
         """Return scores ``(N, K)``; ``x`` and ``device`` are as for ``predict``."""

@@ -130,10 +130,9 @@ def translations(
         found = search.translate(
             learner.model,  # type: ignore[arg-type]
             learner.criterion.scores,
-            x.clamp(min=0),
+            _devices.moved(x.clamp(min=0), device),
             (x != IGNORED).sum(dim=1),
             beam=config.beam if beam is None else beam,
-            device=device,
         )
     return [target.decode(ids) for ids in found]
 

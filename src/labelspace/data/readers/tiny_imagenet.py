@@ -1,10 +1,7 @@
 """Tiny-ImageNet as it is published: a folder, or the same in a tar file, which is read without unpacking it."""
 
-import io
-import tarfile
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,18 +72,8 @@ def _from_folder(folder: Path) -> Tree:
 
 
 def _from_tar(path: Path) -> Tree:
-    # members are looked at in memory, never extracted: no name inside can reach a file outside
-    content = memoryview(files.contents(path))
-    tree: Tree = {}
-    try:
-        with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
-            for member in archive:
-                if member.isfile() and member.name.endswith((".JPEG", ".txt")):
-                    body = content[member.offset_data : member.offset_data + member.size]
-                    tree[_below_root(member.name.split("/"))] = partial(bytes, body)
-    except tarfile.TarError as error:
-        raise files.damaged(path, f"no tar file ({error})") from error
-    return dict(sorted(tree.items()))
+    members = files.members(path, lambda name: name.endswith((".JPEG", ".txt")))
+    return dict(sorted((_below_root(name.split("/")), content) for name, content in members.items()))
 
 
 def _below_root(parts: Sequence[str]) -> str:

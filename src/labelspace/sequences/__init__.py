@@ -1,0 +1,1 @@
+"""Writing sequences with a trained network, and telling how good they are."""

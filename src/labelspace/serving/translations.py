@@ -1,0 +1,46 @@
+"""What a finished run of sequences makes of a file of texts, a piece at a time."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from labelspace import _checks
+from labelspace.data.text_files import tree_of
+from labelspace.training.predict import Translate, translator
+from labelspace.training.run import Run
+
+AT_ONCE = 256  # texts: enough for batches of like length
+
+
+def texts_of(path: str | Path) -> list[str]:
+    """Return the lines of a text file, which may be gzipped.
+
+    Args:
+        path: one text on each line; empty ones too, which stay empty.
+    """
+    place = Path(path)
+    if not place.is_file():
+        raise _checks.fail("predict", "NEW", "a text file, one text on each line", f"{place}, which is none")
+    (file,) = tree_of(place).values()
+    return file.lines()
+
+
+def translations(run: Run, texts: list[str], beam: int | None = None, device: str = "cpu") -> Iterator[list[str]]:
+    """Yield the translations of texts in their order, some at a time; what is empty stays empty.
+
+    Args:
+        run: of sequences.
+        texts: sources.
+        beam: the width of the search; by default that of the run.
+        device: where to compute.
+    """
+    translate = translator(run, beam, device)
+    for start in range(0, len(texts), AT_ONCE):
+        yield _translated(translate, texts[start : start + AT_ONCE])
+
+
+def _translated(translate: Translate, texts: list[str]) -> list[str]:
+    rows = [row for row, text in enumerate(texts) if text.strip()]
+    found = [""] * len(texts)
+    for row, text in zip(rows, translate([texts[row] for row in rows]), strict=True):
+        found[row] = text
+    return found
