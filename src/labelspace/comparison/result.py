@@ -11,7 +11,7 @@ from torch import Tensor
 
 from labelspace import _checks, data, models, results
 from labelspace.comparison.plan import Plan
-from labelspace.comparison.planning import IN_MEMORY
+from labelspace.comparison.question import IN_MEMORY
 from labelspace.data import digests
 from labelspace.data.dataset import Dataset
 from labelspace.report.html import write_html

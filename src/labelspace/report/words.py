@@ -39,6 +39,36 @@ def _points(share: float, sign: bool, decimals: int) -> str:
     return _natural(f"{100 * share:{'+' if sign else ''}.{decimals}f}")
 
 
+def points(value: float | None, *others: float | None, sign: bool = True) -> str:
+    """Return a difference in points of a measure, with one decimal, or two where it and others are below one.
+
+    Args:
+        value: the difference.
+        others: what stands beside it, such as the ends of its interval.
+        sign: whether to show a plus.
+
+    Example:
+        >>> points(0.72, 0.1, 1.3), points(-0.04, -0.2, 0.1), points(0.5, sign=False), points(None)
+        ('+0.7', '−0.04', '0.50', '–')
+    """
+    if value is None:
+        return MISSING
+    largest = max(abs(number) for number in (value, *others) if number is not None)
+    return _natural(f"{value:{'+' if sign else ''}.{1 if largest >= 0.995 else 2}f}")
+
+
+def points_interval(low: float | None, high: float | None, *others: float | None) -> str:
+    """Return an interval of differences in points.
+
+    Example:
+        >>> points_interval(0.1, 1.3), points_interval(None, 1.0)
+        ('[+0.1, +1.3]', '–')
+    """
+    if low is None or high is None:
+        return MISSING
+    return f"[{points(low, high, *others)}, {points(high, low, *others)}]"
+
+
 def decimals_for(values: Iterable[float | None]) -> int:
     """Return how many decimals a column needs: three digits of its largest number, and no more than four decimals.
 

@@ -26,6 +26,7 @@ from labelspace.results.parts import (
 )
 from labelspace.results.result import DRAWN_FROM, EXPECTED, FORMAT, NAME, PLAN, REMEDY, Result, fault, read
 from labelspace.results.row import Row
+from labelspace.results.texts import Measure, Neighbourhood, Neighbours, Quality, Translation
 
 __all__ = [
     "DRAWN_FROM",
@@ -44,14 +45,19 @@ __all__ = [
     "Kind",
     "Known",
     "Listed",
+    "Measure",
+    "Neighbourhood",
+    "Neighbours",
     "Numbers",
     "Options",
     "Prices",
+    "Quality",
     "Result",
     "Role",
     "Row",
     "Rule",
     "Strength",
+    "Translation",
     "Trial",
     "Verdict",
     "fault",

@@ -1,5 +1,6 @@
 """The parts of a result, each with named, checked fields."""
 
+import math
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Annotated, Literal, TypeVar
 
@@ -10,7 +11,7 @@ from labelspace.metrics import Interval
 Role = Literal["reference", "method", "control"]
 Control = Literal["shuffled", "random"]
 Rule = Literal["argmax", "min_cost"]
-Kind = Literal["cheaper", "dearer", "no difference", "undecided"]
+Kind = Literal["cheaper", "dearer", "better", "worse", "no difference", "undecided"]
 Cause = Literal["structure", "smoothing", "unclear"]
 Options = dict[str, JsonValue]
 T = TypeVar("T")
@@ -48,17 +49,42 @@ class Strength(Part):
 
 
 class Trial(Part):
-    """One strength, tried on the tuning seed."""
+    """One strength, tried on the tuning seed; of sequences the quality of their texts stands for the cost."""
 
     value: float | None = None
     validation_cost: float | None = None
     validation_accuracy: float | None = None
     temperature: float | None = None
     run: RunName | None = None
+    validation_quality: float | None = None
+
+    @property
+    def merit(self) -> float:
+        """What strengths are chosen by: the largest is the best."""
+        return merit(self.validation_cost, self.validation_quality)
+
+
+def merit(cost: float | None, quality: float | None) -> float:
+    """Return how good something is on validation data, of what costs and of what is measured alike.
+
+    Args:
+        cost: of classifiers.
+        quality: of sequences, by the measure of their texts.
+
+    Example:
+        >>> merit(0.25, None), merit(None, 31.5), merit(None, None)
+        (-0.25, 31.5, -inf)
+    """
+    if quality is not None:
+        return quality
+    return -math.inf if cost is None else -cost
 
 
 class Change(Part):
-    """The relative change of the mean cost against the reference, as ``metrics.Interval`` says it."""
+    """The change against the reference, as ``metrics.Interval`` says it.
+
+    It is the relative change of the mean cost; where a comparison has a measure, the difference in its points.
+    """
 
     estimate: float
     low: float | None
@@ -98,9 +124,10 @@ class Verdict(Part):
     """The answer.
 
     Args:
-        kind: cheaper, dearer, no difference (the interval is inside ± ``margin``) or undecided.
+        kind: cheaper, dearer (of sequences better, worse), no difference (the interval is inside ± ``margin``) or
+            undecided.
         subject: the method it speaks of, chosen on validation data.
-        estimate: relative change of the mean cost against the free rival.
+        estimate: relative change of the mean cost against the free rival, or the difference in points of the measure.
         low: lower end of its interval; None with one seed.
         high: upper end.
         margin: changes within ± this do not matter.

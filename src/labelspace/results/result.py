@@ -9,6 +9,7 @@ from pydantic import model_validator as checked_by
 from labelspace import _checks, _files
 from labelspace.results.parts import Best, Confusion, Data, Extra, Known, Listed, Part, Prices, Rule, Verdict
 from labelspace.results.row import Row
+from labelspace.results.texts import Measure, Neighbourhood, Translation
 
 NAME, FORMAT = "comparison.json", 1
 # what a report is drawn from beside it
@@ -43,6 +44,9 @@ class Result(Part):
         command: how it was asked for.
         versions: of what computed it.
         next: where to go on.
+        measure: what texts are judged by; None where mistakes have costs.
+        translations: texts of the test part on which the rows differ most.
+        neighbours: which labels lie near each other in what was learned.
     """
 
     format: Literal[1] = 1
@@ -66,6 +70,9 @@ class Result(Part):
     command: str
     versions: dict[str, str] = {}
     next: str | None = None
+    measure: Measure | None = None
+    translations: Listed[Translation] = ()
+    neighbours: Neighbourhood | None = None
 
     @checked_by(mode="after")
     def _whole(self) -> "Result":
@@ -73,6 +80,10 @@ class Result(Part):
             raise ValueError("without 'rows'")
         if self.decision == "min_cost" and any(row.min_cost is None for row in self.rows):
             raise ValueError("with rows without 'min_cost'")
+        if self.measure is not None and any(row.quality is None for row in self.rows):
+            raise ValueError("with rows without 'quality'")
+        if any(len(each.rows) != len(self.rows) for each in self.translations):
+            raise ValueError("with 'translations' of other rows")
         return self
 
     @property

@@ -1,6 +1,19 @@
 """One line of the table of a comparison."""
 
-from labelspace.results.parts import Change, Control, Listed, Numbers, Options, Part, Role, RunName, Strength, Trial
+from labelspace.results.parts import (
+    Change,
+    Control,
+    Listed,
+    Numbers,
+    Options,
+    Part,
+    Role,
+    RunName,
+    Strength,
+    Trial,
+    merit,
+)
+from labelspace.results.texts import Quality
 
 
 class Row(Part):
@@ -18,19 +31,22 @@ class Row(Part):
         runs: names of its runs, one per seed.
         temperatures: one per seed.
         validation_cost: under the headline rule, mean over seeds.
-        argmax: its numbers when the likeliest class is called.
+        argmax: its numbers when the likeliest class is called; of sequences those of single tokens, each wrong one
+            costing 1, and of whole texts by other measures.
         min_cost: its numbers when the class of least expected cost is called; None where mistakes cost the same.
         ece: calibration error of the model's own probabilities.
         ece_after: the same after temperature.
         nll_after: negative log-likelihood after temperature.
         risk_coverage: area under risk–coverage.
-        change: relative change of the cost against the reference.
+        change: relative change of the cost against the reference, or the difference in points of the measure.
         p_value: of no change at all.
         p_holm: the same, corrected for the number of methods.
         marked: whether the change excludes zero after that correction.
-        winner: the method of least validation cost.
+        winner: the best method on validation data, by cost or by the measure.
         inverted: whether its probabilities had a known smoothing undone.
         options: what its method was given beside the strength.
+        quality: of sequences, the measure on test data.
+        validation_quality: the same on validation data, mean over seeds.
     """
 
     label: str
@@ -57,6 +73,13 @@ class Row(Part):
     winner: bool = False
     inverted: bool = False
     options: Options = {}
+    quality: Quality | None = None
+    validation_quality: float | None = None
+
+    @property
+    def merit(self) -> float:
+        """What rows are chosen by, on validation data: the largest is the best."""
+        return merit(self.validation_cost, self.validation_quality)
 
     @property
     def headline(self) -> Numbers:
