@@ -55,7 +55,10 @@ def measured(method: str, options: argparse.Namespace, dataset: data.Dataset) ->
     seconds: dict[str, list[float]] = {"plain": [], "ours": []}
     tokens = 0
     for step, rows in zip(range(options.steps), (rows for _, rows in loop._batches(0)), strict=False):
-        turns = {"plain": lambda rows=rows: plain.step(rows), "ours": lambda rows=rows, step=step: loop._step(step, rows)}
+        turns = {
+            "plain": lambda rows=rows: plain.step(rows),
+            "ours": lambda rows=rows, step=step: loop._step(step, rows),
+        }
         for name in sorted(turns, reverse=bool(step % 2)):  # each goes first in every second step
             began = time.process_time()
             turns[name]()

@@ -110,7 +110,7 @@ def _print(report: data.DataReport, as_json: bool) -> None:
         console.print(str(report), soft_wrap=True)
         return
     console.print(report.title, style="bold")
-    table = Table("class")
+    table = Table(report.heading)
     for part in PARTS:
         table.add_column(part, justify="right")
     for row in report.rows():

@@ -27,7 +27,9 @@ def predict(
     run: Annotated[Path, typer.Argument(help="Folder of a run, or `best` of a comparison.")],
     new: Annotated[
         str,
-        typer.Argument(help="Folder of pictures, a picture, a CSV, Parquet or NPZ file; texts to translate, one a line."),
+        typer.Argument(
+            help="Folder of pictures, a picture, a CSV, Parquet or NPZ file; texts to translate, one a line."
+        ),
     ],
     output: Annotated[
         Path | None,

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,6 +29,10 @@ Example: labelspace train digits --method labelemb --option pretrained=labels.sa
 Example: labelspace train patients.csv --label diagnosis --group-by patient --missing median --method lls"""
 
 UNORDERED = tuple(name for name in NAMES if name != "ordinal")  # not worth building again to learn that
+
+
+if TYPE_CHECKING:
+    from labelspace.training.run import Run
 
 
 @bad_input_exits
@@ -182,9 +186,7 @@ def train(
             continue
         console.print(f"{part:<11} {_measured(numbers)}")
     if run.translations:
-        from labelspace.sequences import quality
-
-        console.print(f"scored by   {quality.signature()}", soft_wrap=True)
+        console.print(f"BLEU by     {_signature(run)}", soft_wrap=True)
     if run.config.record:
         console.print("recorded    test accuracy in epochs.jsonl, seconds in times.jsonl")
     console.print(f"folder      {run.folder}", soft_wrap=True)
@@ -195,10 +197,17 @@ def _measured(numbers: Mapping[str, float]) -> str:
     plain = f"accuracy {numbers['accuracy']:.4f}   nll {numbers['nll']:.4f}"
     if "bleu" not in numbers:
         return plain
-    from labelspace.sequences import quality
-
-    texts = "   ".join(f"{quality.TITLES[name]} {numbers[name]:.2f}" for name in quality.TITLES)
+    others = {"bleu": "BLEU", "chrf": "chrF", "rouge-l": "ROUGE-L"}
+    texts = "   ".join(f"{title} {numbers[name]:.2f}" for name, title in others.items())
     return f"{texts}   token {plain}"
+
+
+def _signature(run: "Run") -> str:
+    """Return what computed BLEU, as sacrebleu says it."""
+    from labelspace.sequences.quality import measures
+
+    characters = run.preprocessing["vocabularies"]["target"]["form"] == "character"
+    return measures(characters=characters)["BLEU"].signature
 
 
 def uses_space(method: str, options: Mapping[str, object]) -> bool:

@@ -47,17 +47,7 @@ USUAL = "bleu"
 MOST = 100.0  # points
 TOKENS = "every wrong token costs 1"
 # the numbers of a row that have a column beside the measure
-SHOWN = {"bleu": ("chrf",), "rouge1": ("rouge2", "rougeL")}
-
-
-def key_of(name: str) -> str:
-    """Return the key of a measure among the numbers of a run.
-
-    Example:
-        >>> key_of("BLEU"), key_of("ROUGE-L")
-        ('bleu', 'rougeL')
-    """
-    return f"rouge{name[-1]}" if name.startswith("ROUGE-") else name.lower()
+SHOWN = {"bleu": ("chrf",), "rouge-1": ("rouge-2", "rouge-l")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +67,7 @@ class Translated:
     @property
     def merits(self) -> list[float]:
         """Return for each seed the measure on validation data."""
-        return [run.result["validation"][key_of(self.by.name)] for run in self.runs]
+        return [run.result["validation"][self.by.name.lower()] for run in self.runs]
 
     def trial(self, value: float | None, run: Run) -> Trial:
         """Return what the only run here says of a strength."""
@@ -138,7 +128,7 @@ class Sequences:
     @classmethod
     def of(cls, plan: Plan, dataset: Dataset, space: str | Path | LabelSpace | None, cost: CostSpec) -> "Sequences":
         """Refuse what makes no sense for texts, and see what they are judged by."""
-        known = {key_of(name): each for name, each in quality.measures(_of_characters(dataset)).items()}
+        known = {name.lower(): each for name, each in quality.measures(_of_characters(dataset)).items()}
         by = known[_checks.choice("compare", "measure of the data", dataset.source.get("measure", USUAL), known)]
         if cost is not None:
             remedy = f"They are judged by {by.name}: a wrong token has no price."
@@ -148,13 +138,13 @@ class Sequences:
             raise _checks.fail("compare", "probabilities", "left out for sequences", repr(plan.probabilities), remedy)
         _checks.number("compare", "margin", plan.margin, low=0, high=MOST, open_low=True)
         given = space if space is None or isinstance(space, LabelSpace) else named(space, dataset.names)
-        others = [known[key] for key in SHOWN.get(key_of(by.name), ()) if key in known]
+        others = [known[key] for key in SHOWN.get(by.name.lower(), ()) if key in known]
         return cls(plan, dataset, None if given is None else given.subset(list(dataset.names)), by, others)
 
     @property
     def measure(self) -> Measure:
         """What texts are judged by, as a result says it."""
-        return Measure(key=key_of(self.by.name), title=self.by.name, signature=self.by.signature)
+        return Measure(key=self.by.name.lower(), title=self.by.name, signature=self.by.signature)
 
     @property
     def cost(self) -> None:
@@ -216,7 +206,7 @@ class Sequences:
         )
 
     def _columns(self) -> tuple[Extra, ...]:
-        others = [Extra(key=key_of(each.name), title=f"{each.name} ↑") for each in self.others]
+        others = [Extra(key=each.name.lower(), title=f"{each.name} ↑") for each in self.others]
         return (*others, Extra(key="perplexity", title="perplexity ↓"))
 
     def _row(self, trained: Trained, outcome: Translated) -> Compared:

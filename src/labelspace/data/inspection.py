@@ -1,116 +1,30 @@
 """Looking at data before anyone trains: counts, shapes and problems."""
 
+import inspect
 import warnings
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from labelspace import _checks
-from labelspace.data.dataset import PARTS, Dataset, repeated_rows
-from labelspace.data.loading import load, options_of, reader_of
+from labelspace.data import pair_report
+from labelspace.data.dataset import Dataset, repeated_rows
+from labelspace.data.known import Reader
+from labelspace.data.loading import load, reader_of
+from labelspace.data.report import DataReport
 from labelspace.data.splits import Say, leak_sentences
 
-# at most this many classes are printed whole; of more, the largest and the smallest
-SHOWN = 20
-ENDS = 5
 # a largest class this many times the smallest is worth a word
 IMBALANCE = 10.0
-
-
-@dataclass(frozen=True)
-class DataReport:
-    """What was found in a dataset.
-
-    Args:
-        title: the dataset in one line.
-        names: class names.
-        counts: samples per class, for each part.
-        shape: the shape of one sample.
-        dtype: of the stored samples.
-        groups: the number of groups in each part, if there are any.
-        missing: cells without a value, per column.
-        repeated: rows that repeat an earlier row of the same part.
-        leakage: what is in training and in another part too.
-        problems: what should be repaired or decided before training.
-        notes: what is worth knowing.
-        source: where the data came from.
-    """
-
-    title: str
-    names: tuple[str, ...]
-    counts: Mapping[str, Sequence[int]]
-    shape: tuple[int, ...]
-    dtype: str
-    groups: Mapping[str, int] = field(default_factory=dict)
-    missing: Mapping[str, int] = field(default_factory=dict)
-    repeated: Mapping[str, int] = field(default_factory=dict)
-    leakage: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    source: Mapping[str, Any] = field(default_factory=dict)
-
-    def rows(self) -> list[tuple[str, ...]]:
-        """Return a line per class (class, train, validation, test); of many classes the largest and smallest."""
-        lines = [(name, *(str(self.counts[part][i]) for part in PARTS)) for i, name in enumerate(self.names)]
-        if len(lines) > SHOWN:
-            order = sorted(range(len(lines)), key=lambda i: (-self.counts["train"][i], i))
-            gap = (f"… {len(lines) - 2 * ENDS} more", "", "", "")
-            lines = [lines[i] for i in order[:ENDS]] + [gap] + [lines[i] for i in order[-ENDS:]]
-        return [*lines, ("all", *(str(sum(self.counts[part])) for part in PARTS))]
-
-    def facts(self) -> list[tuple[str, str]]:
-        """Return the other facts as (what, value)."""
-        said = [("sample", f"{'×'.join(str(size) for size in self.shape)} {self.dtype}")]
-        for what, values in (
-            ("groups", self.groups),
-            ("missing values", self.missing),
-            ("repeated rows", self.repeated),
-        ):
-            listed = ", ".join(f"{name} {count}" for name, count in values.items() if count)
-            said += [(what, listed or "none")] if listed or what != "groups" else []
-        leaks = ", ".join(f"{part} {counts.get('rows', 0)} of {counts['of']}" for part, counts in self.leakage.items())
-        return [*said, ("same content in two parts", leaks or "none")]
-
-    def to_json(self) -> dict[str, object]:
-        """Return the report as plain JSON data."""
-        counts = {part: dict(zip(self.names, values, strict=True)) for part, values in self.counts.items()}
-        return {
-            "title": self.title,
-            "classes": list(self.names),
-            "counts": counts,
-            "shape": list(self.shape),
-            "dtype": self.dtype,
-            "groups": dict(self.groups),
-            "missing": dict(self.missing),
-            "repeated": dict(self.repeated),
-            "leakage": {part: dict(found) for part, found in self.leakage.items()},
-            "problems": list(self.problems),
-            "notes": list(self.notes),
-            "source": dict(self.source),
-        }
-
-    def __str__(self) -> str:
-        """Return the report as plain text."""
-        table = [("class", *PARTS), *self.rows()]
-        widths = [max(len(row[column]) for row in table) for column in range(4)]
-        lines = [self.title, ""]
-        for name, *numbers in table:
-            cells = [number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True)]
-            lines.append("  ".join([name.ljust(widths[0]), *cells]).rstrip())
-        lines += ["", *(f"{what}: {value}" for what, value in self.facts())]
-        lines += [f"note: {note}" for note in self.notes]
-        lines += [f"problem: {problem}" for problem in self.problems] or ["no problems found"]
-        return "\n".join(lines)
 
 
 def check(name_or_path: object, *, data_dir: str | Path | None = None, say: Say = str, **options: Any) -> DataReport:
     """Return what is found in a dataset, and what is wrong with it.
 
-    Missing values and unreadable pictures, on which ``load`` stops, are listed as problems here. What cannot be
-    read at all is an error, as it is there.
+    Missing values, unreadable pictures and texts that are too long, on which ``load`` stops, are listed as problems
+    here. What cannot be read at all is an error, as it is there.
 
     Args:
         name_or_path: as for ``load``.
@@ -123,14 +37,23 @@ def check(name_or_path: object, *, data_dir: str | Path | None = None, say: Say 
         >>> report.problems, report.rows()[-1]
         ([], ('all', '800', '300', '697'))
     """
-    read, _ = reader_of(name_or_path, data_dir)
-    lenient: dict[str, Any] = {"missing": "median", "skip_unreadable": True}
-    asked = {name: value for name, value in lenient.items() if name in options_of(read) and name not in options}
+    read, _ = reader_of(name_or_path, data_dir, options.get("kind"))
+    asked = {name: value for name, value in _lenient(read).items() if name not in options}
     with warnings.catch_warnings():
         # leakage is listed among the problems instead
         warnings.simplefilter("ignore", UserWarning)
-        dataset = load(name_or_path, data_dir=data_dir, **options, **asked)
+        dataset = load(name_or_path, data_dir=data_dir, **{**options, **asked})
+    if dataset.kind == "sequences":
+        return pair_report.of(dataset, asked, say)
     return _report(dataset, asked, say)
+
+
+def _lenient(read: Reader) -> dict[str, object]:
+    """Return the options with which a reader goes on where it would stop."""
+    usual = {name: one.default for name, one in inspect.signature(read).parameters.items()}
+    stops = {"missing": "error", "skip_unreadable": False, "cut": False}
+    goes_on = {"missing": "median", "skip_unreadable": True, "cut": True}
+    return {name: goes_on[name] for name, value in stops.items() if name in usual and usual[name] == value}
 
 
 def _report(dataset: Dataset, asked: Collection[str], say: Say) -> DataReport:

@@ -59,13 +59,13 @@ KNOWN: Mapping[str, Known] = {
         "50,000 film reviews, good or bad",
     ),
     "multi30k": Known(
-        partial(parallel.read, source="en", target="de"),
+        partial(parallel.read, columns=("en", "de")),
         ("multi30k",),
         "train.en, train.de, val.en, val.de and a test (test_2016_flickr.en …; .gz too)",
         "31,014 captions of pictures, English and German",
     ),
     "iwslt15": Known(
-        partial(parallel.read, source="en", target="vi"),
+        partial(parallel.read, columns=("en", "vi")),
         ("iwslt15",),
         "train.en, train.vi, tst2012.en, tst2012.vi, tst2013.en and tst2013.vi, or tar files of them",
         "136,000 sentences of talks, English and Vietnamese",

@@ -132,7 +132,7 @@ def _side(texts: Sequence[str], own: Digests, side: Side, where: Callable[[int],
     ends = np.cumsum([len(rows) for rows in order])[:-1]
     if len(texts) < MANY:
         ids, vocabulary, cut = made()
-        return _Made(np.split(ids, ends), vocabulary, cut, "")
+        return _Made(_parted(ids, ends), vocabulary, cut, "")
     choices = [side.form, side.size, side.lowercase, side.longest, side.cut]
     key = digests.of_values("pairs", VERSION, unicodedata.unidata_version, own, *order, choices)
     held = cache.fetch(key, lambda: _block(made()[0].astype(np.int32)), "texts")
@@ -141,8 +141,13 @@ def _side(texts: Sequence[str], own: Digests, side: Side, where: Callable[[int],
     if read is None or held.rows.shape[0] != sum(map(len, order)) or int(held.rows.max()) >= len(read[0].tokens):
         # whole in itself, but not what was put there
         ids, vocabulary, cut = made()
-        return _Made(np.split(ids, ends), vocabulary, cut, "passed over, it holds ids of other texts")
-    return _Made(np.split(held.rows.astype(np.int64), ends), *read, held.notice or facts.notice)
+        return _Made(_parted(ids, ends), vocabulary, cut, "passed over, it holds ids of other texts")
+    return _Made(_parted(held.rows, ends), *read, held.notice or facts.notice)
+
+
+def _parted(ids: Array, ends: Rows) -> list[Ids]:
+    # copies: a part that is pickled would take the array of all parts along
+    return [np.array(part, dtype=np.int64) for part in np.split(ids, ends)]
 
 
 def _padded(rows: Sequence[Ids], side: Side, where: Callable[[int], str]) -> tuple[Ids, int]:

@@ -88,16 +88,19 @@ def leak_sentences(source: Mapping[str, Any], say: Say = _in_both_forms) -> list
     """
     said = []
     grouped = bool(source.get("options", {}).get("group_by"))
+    pairs = "vocabularies" in source
     for name, counts in source.get("leakage", {}).items():
         came = source.get("split", {}).get(name, "given")
         own = came == "given" or came.endswith("of the data")
         others = "a training sample" if name == "validation" else "a training or validation sample"
         if counts.get("rows"):
+            same = "source text" if pairs else "content"
             sentence = (
-                f"{counts['rows']} of the {counts['of']} {name} samples have the same content as {others}: "
+                f"{counts['rows']} of the {counts['of']} {name} samples have the same {same} as {others}: "
                 f"results on the {name} part will look better than they are."
             )
-            said.append(f"{sentence} {_rows_hint(own, grouped, say)}".rstrip())
+            hint = "Take them out of one part." if pairs else _rows_hint(own, grouped, say)
+            said.append(f"{sentence} {hint}".rstrip())
         if counts.get("groups"):
             said.append(
                 f"{counts['groups']} groups of the {name} part are in an earlier part too. {_groups_hint(own, say)}"

@@ -4,7 +4,8 @@ Such a metric has no value per sample. It is computed anew on every draw of samp
 """
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -81,22 +82,48 @@ def metric_interval(
     _checks.whole(OWNER, "resamples", resamples, low=2)
     _inputs.seed(OWNER, seed)
     tables, labels = _checked(metric, outputs, y, reference, relative)
-    seeds, samples = tables[0].shape[:2]
-    units = units_of(OWNER, groups, samples)
+    units = units_of(OWNER, groups, tables[0].shape[1])
     values = _values(metric, tables, labels, relative)
+    about = _about_samples(labels, units, groups is not None)
+    draw = partial(_drawn, metric, tables, labels, units, resamples, seed)
+    sizes = (len(units), int(units.max()) + 1)
+    return interval_of_draws(values, draw, sizes, level=level, relative=relative, seed=seed, about=about)
+
+
+def interval_of_draws(
+    values: Array,
+    draw: Callable[[], Array],
+    sizes: tuple[int, int],
+    *,
+    level: float,
+    relative: bool,
+    seed: int,
+    about: Sequence[str] = (),
+) -> Interval:
+    """Return the interval that ``metric_interval`` describes, from a metric's values on all samples and on draws.
+
+    Args:
+        values: on all samples, (methods, seeds): those of the reference, if there is one, come second.
+        draw: gives those on draws of units, (resamples, methods, seeds), NaN where the metric is not defined.
+        sizes: number of samples, and of units.
+        level: as there, and so the others.
+        relative: the change instead of the difference.
+        seed: of the draws of seeds.
+        about: what a reader should know about the samples.
+    """
+    seeds, (samples, units) = values.shape[1], sizes
     estimate, note = float(_statistic(values.mean(axis=1), relative)), obstacle(seeds)
     if not note:
-        drawn = _drawn(metric, tables, labels, units, resamples, seed)
+        drawn = draw()
         sound = drawn[np.isfinite(drawn).all(axis=(1, 2))]
-        note = _unusable(sound, resamples, relative)
+        note = _unusable(sound, len(drawn), relative)
     if note:
         return Interval(estimate, None, None, level, seeds, samples, note)
-    spread = _spread(values, sound, int(units.max()) + 1, relative)
+    spread = _spread(values, sound, units, relative)
     bias = float(_statistic(sound.mean(axis=2).T, relative).mean()) - estimate
     chosen = _with_seeds_drawn(sound, relative, seed)
     low, high = rescaled(chosen, float(chosen.mean()), estimate - bias, spread, level)
-    notes = [*_about_samples(labels, units, groups is not None), *_about_draws(len(sound), resamples, bias, spread)]
-    note = "; ".join(part for part in notes if part)
+    note = "; ".join(part for part in [*about, *_about_draws(len(sound), len(drawn), bias, spread)] if part)
     return Interval(estimate, low, high, level, seeds, samples, note, two_sided(estimate - bias, spread))
 
 

@@ -4,12 +4,13 @@ from labelspace import _application  # noqa: F401 (raises where the extra is mis
 from labelspace.models.backbones import Backbone, backbone
 from labelspace.models.given import GivenNetwork
 from labelspace.models.network import Network, count_parameters
-from labelspace.models.registry import WITH_MAP, Built, build, names, rebuild, register_model
+from labelspace.models.registry import WITH_MAP, WRITERS, Built, build, names, rebuild, register_model
 from labelspace.models.sentences import Sentences
 from labelspace.models.seq2seq import Seq2Seq
 
 __all__ = [
     "WITH_MAP",
+    "WRITERS",
     "Backbone",
     "Built",
     "GivenNetwork",

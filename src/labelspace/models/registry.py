@@ -16,6 +16,7 @@ from labelspace.models.given import GivenNetwork
 from labelspace.models.network import Network, sample_shape
 from labelspace.models.transformer import from_transformers, transformers_again
 
+WRITERS = ("seq2seq-",)  # how names of networks begin that read and write texts
 Built = Network | GivenNetwork | seq2seq.Seq2Seq
 Builder = Callable[..., Built]
 Made = TypeVar("Made", bound=given.Factory)

@@ -33,7 +33,7 @@ class Sentences(NamedTuple):
 
 
 class Translator(Protocol[State]):
-    """A network that writes a sequence token by token; the first axis of every tensor in a state is the sentence."""
+    """A network that writes texts token by token; what a state holds is its own business."""
 
     begin_token: int
 
@@ -41,10 +41,10 @@ class Translator(Protocol[State]):
         """Return the state after reading sources ``(B, S)`` of these lengths (on the CPU)."""
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """Return the output ``(B, D)`` after the tokens ``(B,)``, and the state that follows."""
+        """Return the output ``(R, D)`` after one more token ``(R,)`` of each text, and the state that follows."""
 
     def chosen(self, state: State, rows: Tensor) -> State:
-        """Return these rows of a state, in this order; a row may come several times."""
+        """Return these texts of a state, in this order; one may come several times."""
 
 
 def sentences(x: Tensor, y: Tensor, labels: int) -> tuple[Sentences, Tensor]:

@@ -18,15 +18,17 @@ START = 0.1  # weights start uniformly within ± this, as those of Luong et al. 
 
 
 class State(NamedTuple):
-    """What a decoder knows before its next token; the first axis of each is the sentence.
+    """What a decoder knows before its next token, of R texts that it writes for B sources.
 
     Shape:
-        memory ``(B, S, 2H)``, keys ``(B, S, H)``, present ``(B, S)``, hidden and cell ``(B, layers, H)``.
+        memory ``(B, S, 2H)``, keys ``(B, S, H)``, present ``(B, S)``; row ``(R,)``, the source of each text; hidden
+        and cell ``(R, layers, H)``.
     """
 
     memory: Tensor
     keys: Tensor
     present: Tensor
+    row: Tensor
     hidden: Tensor
     cell: Tensor
 
@@ -165,17 +167,27 @@ class Seq2Seq(nn.Module):
         positions = torch.arange(source.shape[1], device=source.device)
         present = positions < lengths.to(source.device, non_blocking=True).unsqueeze(1)
         hidden, cell = (bridge(_joined(end)) for bridge, end in zip(self.bridges, last, strict=True))
-        return State(memory, self.key(memory), present, hidden, cell)
+        row = torch.arange(len(source), device=source.device)
+        return State(memory, self.key(memory), present, row, hidden, cell)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """Return the output after one more token of each sentence, and the state that follows."""
+        """Return the output after one more token of each text, and the state that follows."""
         states, hidden, cell = self._decoded(tokens.unsqueeze(1), state)
-        seen = torch.cat([self._attended(states, state), states], dim=2).squeeze(1)
+        texts = states.squeeze(1)
+        # texts of one source ask its memory together: a copy for each would cost more than all else but the head
+        place = _places(state.row)
+        queries = texts.new_zeros(len(state.memory), int(place.max()) + 1, texts.shape[1])
+        queries[state.row, place] = texts
+        seen = torch.cat([self._attended(queries, state)[state.row, place], texts], dim=1)
         return self._finished(seen)[0], state._replace(hidden=hidden, cell=cell)
 
     def chosen(self, state: State, rows: Tensor) -> State:
-        """Return these rows of a state, in this order."""
-        return State(*(part.index_select(0, rows) for part in state))
+        """Return these texts of a state, in this order; sources that none of them needs are left behind."""
+        used, row = torch.unique(state.row[rows], return_inverse=True)
+        sources = (state.memory, state.keys, state.present)
+        if len(used) < len(state.memory):
+            sources = (state.memory[used], state.keys[used], state.present[used])
+        return State(*sources, row, state.hidden[rows], state.cell[rows])
 
     def head_weight(self) -> Tensor:
         """Return the weights of the last linear layer."""
@@ -210,3 +222,16 @@ def _joined(last: Tensor) -> Tensor:
     """Return ``(B, layers, 2H)`` from the last states ``(layers·2, B, H)`` of both directions."""
     both = last.reshape(-1, 2, *last.shape[1:])
     return torch.cat([both[:, 0], both[:, 1]], dim=2).transpose(0, 1)
+
+
+def _places(row: Tensor) -> Tensor:
+    """Return the place of each text among those of its source.
+
+    Example:
+        >>> _places(torch.tensor([2, 0, 2, 2, 0])).tolist()
+        [0, 0, 1, 2, 1]
+    """
+    order = torch.argsort(row, stable=True)
+    together = row[order]
+    ranks = torch.arange(len(row), device=row.device) - torch.searchsorted(together, together)
+    return torch.empty_like(row).index_copy_(0, order, ranks)

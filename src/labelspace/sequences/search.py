@@ -29,7 +29,7 @@ def translate(
     beam: int = 10,
     longest: int | None = None,
     length_penalty: float = 1.0,
-    batch: int = 64,
+    batch: int = 32,
 ) -> list[list[int]]:
     """Return the likeliest target of each source that a beam search finds, without its ``END``.
 
@@ -52,7 +52,7 @@ def translate(
         beam: width W, at most K.
         longest: most tokens of a target, ``END`` counted; otherwise twice the source's length and 10 more.
         length_penalty: α, at least 0.
-        batch: sentences that are searched at once.
+        batch: sentences that are searched at once; 32 was fastest on a CPU with 8,000 classes and width 10.
 
     Shape:
         source ``(N, S)``, lengths ``(N,)``.
@@ -67,7 +67,7 @@ def translate(
     if isinstance(model, torch.nn.Module):
         model.eval()
     try:
-        for rows in order.split(batch):
+        for rows in torch.split(order, batch):
             cut = source[rows.to(source.device), : int(lengths[rows[0]])]
             texts = _Search(model, scores, cut, lengths[rows], limits[rows], beam, length_penalty).run()
             for row, text in zip(rows.tolist(), texts, strict=True):
@@ -146,14 +146,14 @@ class _Search(Generic[State]):
         here, width = self.open, self.beam
         if here.tokens.shape[1] == 0:
             self._check_width(scores.shape[1])
-        top, tokens = scores.topk(min(width, scores.shape[1]), dim=1)
-        whole = scores.logsumexp(dim=1, keepdim=True)
+        likely = scores.log_softmax(dim=1)
+        top, tokens = likely.topk(min(width, scores.shape[1]), dim=1)
         full = here.tokens.shape[1] + 1 >= self.limits[here.sentence]
         # the last token allowed: END alone may follow
         top = torch.where(full.unsqueeze(1), -torch.inf, top)
-        top[:, 0] = torch.where(full, scores[:, END], top[:, 0])
+        top[:, 0] = torch.where(full, likely[:, END], top[:, 0])
         tokens[:, 0] = torch.where(full, END, tokens[:, 0])
-        return here.total.unsqueeze(1) + (top - whole), tokens
+        return here.total.unsqueeze(1) + top, tokens
 
     def _kept(self, totals: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return sentence, parent, log-probability and token of as many continuations as each sentence has places."""

@@ -20,10 +20,10 @@ from labelspace.space import LabelSpace
 from labelspace.sweeps.executors import Executor, InProcess, Outcome, Processes, WorkerDied
 from labelspace.sweeps.members import partition, train_together
 from labelspace.sweeps.present import Present, alike, forget, known_device, known_model, named_dataset
+from labelspace.training.asked import named_parts
 from labelspace.training.build import Job, prepare
 from labelspace.training.config import Config, make_config
 from labelspace.training.loop import Report
-from labelspace.training.asked import named_parts
 from labelspace.training.run import Run, own_threads_and_draws, train_job
 
 PROGRESS = ".progress.part"  # the ending that finishing a run sweeps away

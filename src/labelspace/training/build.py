@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from labelspace import _checks, _devices, _plugins, data, models
 from labelspace.augment.named import Augment
@@ -117,6 +117,8 @@ def completed(
     if space is not None and space.names != dataset.names:
         _checks.known_names("train", "space", dataset.names, space.names)
         space = space.subset(dataset.names)
+    if dataset.kind == "sequences" and config.label_noise is not None:
+        raise _checks.fail("train", "label_noise", "left out for sequences", repr(config.label_noise))
     found = option_spaces(config, dataset, options)
     filled = {
         "space_key": "" if space is None else _digest(space),
@@ -208,24 +210,21 @@ def make_learner(
     if "features" in criterion.needs:
         _feature_dim(config, model)
     if outline.kind == "sequences":
-        _check_sequences(config, criterion, model)
+        _check_sequences(config, criterion)
     learner = Learner(model, criterion)
     if config.channels_last:
         learner.model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     return learner.double() if config.precision == "float64" else learner
 
 
-def _check_sequences(config: Config, criterion: Criterion, model: nn.Module) -> None:
-    """Refuse a method or a network that cannot be trained on pairs of texts."""
+def _check_sequences(config: Config, criterion: Criterion) -> None:
+    """Refuse a method that cannot be trained on pairs of texts, and a search that is wider than there are tokens."""
     if "index" in criterion.needs:
         expected, remedy = "one that remembers nothing of single samples, for sequences", "A text has many labels."
         raise _checks.fail("train", "method", expected, repr(config.method), remedy)
     if config.beam > len(criterion.names):
         expected = f"at most the number of tokens, {len(criterion.names)}"
         raise _checks.fail("train", "beam", expected, config.beam)
-    if not hasattr(model, "begin_token"):
-        remedy = "Choose a name like seq2seq-256, or hf:NAME of an encoder-decoder."
-        raise _checks.fail("train", "model", "one that reads and writes texts", repr(config.model), remedy)
 
 
 def training_labels(job: Job) -> Tensor:
@@ -233,8 +232,6 @@ def training_labels(job: Job) -> Tensor:
     y = job.dataset.train.y
     if job.config.label_noise is None:
         return y
-    if y.ndim > 1:
-        raise _checks.fail("train", "label_noise", "left out for sequences", repr(job.config.label_noise))
     noise = label_noise(job.config.label_noise)
     noisy, _ = noise(y, len(job.dataset.names), generator=generator(job.config.seed, "noise"))
     return noisy
@@ -284,6 +281,9 @@ def _model(config: Config, outline: Outline, width: int) -> models.Built:
     if outline.tokens is not None:
         options.setdefault("vocabulary", outline.tokens)
     if outline.kind == "sequences":
+        if not config.model.startswith(models.WRITERS):
+            remedy = "Choose a name like seq2seq-256."
+            raise _checks.fail("train", "model", "one that reads and writes texts", repr(config.model), remedy)
         options["targets"] = len(outline.names)
     if outline.recorded is not None:
         return models.rebuild(config.model, outline.input_shape, width, outline.recorded, **options)

@@ -76,7 +76,9 @@ def scores_of(run: Finished, x: object, device: str = "cpu") -> Tensor:
     """
     if run.preprocessing["kind"] == "sequences":
         remedy = "Run.translate(texts) gives translations."
-        raise _checks.fail("Run.predict", "run", "of a model with one label for each sample", "one of sequences", remedy)
+        raise _checks.fail(
+            "Run.predict", "run", "of a model with one label for each sample", "one of sequences", remedy
+        )
     return _over(run, x, scorer(run, device))
 
 

@@ -150,4 +150,5 @@ def translated(learner: Learner, split: Split, job: Job) -> tuple[list[str], dic
     target = Vocabulary.stored(job.dataset.source["vocabularies"]["target"])
     found = translations(learner, split.x, target, job.config, _devices.placed(job.config.device))
     assert split.answers is not None
-    return found, quality.measures(found, split.answers)
+    scores = quality.measures(characters=target.form == "character").values()
+    return found, {measure.name.lower(): measure(found, split.answers) for measure in scores}

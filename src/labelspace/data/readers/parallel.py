@@ -60,7 +60,8 @@ def read(
             ``train.tsv``, ``valid.tsv`` and ``test.tsv``; or one such table, which is split; or one tar file.
         source: the language to read: how the names of its files end, or a column of tables.
         target: the language to write.
-        columns: what the columns of tables are called, which have no titles.
+        columns: what the columns of tables are called, which have no titles; the first is read and the second written
+            where neither source nor target is given.
         test_set: which part to test on, where there are several (``"test_2017_flickr"``); or another place, a path or
             a folder beside this one (``"iwslt15"``, ``"iwslt15/tst2012"``), whose texts the vocabulary has not seen.
         unescape: whether ``&quot;`` and the like are turned into what they stand for; if not given, those of files of
@@ -77,13 +78,15 @@ def read(
     names = _columns(columns)
     tree = tree_of(path)
     table = "" if path.is_dir() or path.name.endswith(ARCHIVES) else next(iter(tree))
-    found = {"all": table} if table else _parts(tree, test_set)
-    languages = _languages(tree, found, source, target, names)
+    found = {"train": table} if table else _parts(tree, test_set)
+    languages = _languages(tree, found["train"], source, target, names)
     reading = _Reading(languages, names, unescape)
     parts = {part: reading.texts(tree, stem, part) for part, stem in found.items()}
     if test_set is not None and "test" not in found:
         elsewhere, stem = _elsewhere(path, test_set)
         parts["test"] = reading.texts(elsewhere, stem, "test")
+    if list(parts) == ["train"]:
+        parts = {"all": parts["train"]}
     options: dict[str, object] = {"source": languages[0], "target": languages[1], "test_set": test_set}
     options.update(tokens=tokens, vocabulary=vocabulary, lowercase=lowercase, longest=longest, cut=cut)
     options.update(columns=list(names), unescape=unescape)
@@ -99,12 +102,12 @@ class _Reading:
 
     def texts(self, tree: Tree, stem: str, part: str) -> Texts:
         """Return the pairs of one part, without those that are empty on one side where it is for training."""
-        rows, files = self._tables(tree, stem) if stem.endswith(TABLE) else self._lines(tree, stem)
+        rows, files = self._tables(tree, stem) if stem in tree else self._lines(tree, stem)
         kept, empty = [], 0
         for number, pair in enumerate(rows, 1):
             if all(text.strip() for text in pair):
                 kept.append((number, *pair))
-            elif part in ("train", "all"):
+            elif part == "train":
                 empty += 1
             else:
                 lacking = files[0] if not pair[0].strip() else files[1]
@@ -186,31 +189,20 @@ def _columns(columns: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def _languages(
-    tree: Tree, found: dict[str, str], source: str | None, target: str | None, columns: Sequence[str]
-) -> Languages:
+def _languages(tree: Tree, stem: str, source: str | None, target: str | None, columns: Sequence[str]) -> Languages:
     """Return what to read and what to write; with two languages one that is named says what the other is."""
-    stem = next(iter(found.values()))
-    known = (
-        list(columns)
-        if stem.endswith(TABLE)
-        else sorted(name.rpartition(".")[2] for name in tree if name.rpartition(".")[0] == stem)
-    )
+    endings = sorted(name.rpartition(".")[2] for name in tree if name.rpartition(".")[0] == stem)
+    known = list(columns) if stem in tree else endings
     for argument, wanted in (("source", source), ("target", target)):
         if wanted is not None:
             _checks.choice(OWNER, argument, wanted, known)
-    if stem.endswith(TABLE) and source is None and target is None:
+    if source is None and target is None and set(columns[:2]) <= set(known):
         return columns[0], columns[1]
     if len(known) == 2 and (source is None) != (target is None):
         other = known[1 - known.index(source or target or "")]
         source, target = source or other, target or other
-    if source is None or target is None or source == target:
-        listed = ", ".join(known)
-        argument = "source" if source is None else "target"
-        raise _checks.fail(
-            OWNER,
-            argument,
-            f"the language to {'read' if source is None else 'write'}, one of {listed}",
-            repr(target) if argument == "target" else "none",
-        )
+    if source is None:
+        raise _checks.fail(OWNER, "source", f"the language to read, one of {', '.join(known)}", "none")
+    if target is None or source == target:
+        raise _checks.fail(OWNER, "target", f"the language to write, one of {', '.join(known)}", repr(target))
     return source, target

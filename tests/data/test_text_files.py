@@ -1,0 +1,42 @@
+"""Texts in folders and tar files, by name."""
+
+import gzip
+
+import pytest
+
+from labelspace._checks import InputError
+from labelspace.data.text_files import tree_of
+from parallel_text import write_tar
+
+
+def test_a_folder_its_tars_and_what_wins(tmp_path):
+    (tmp_path / "a.en").write_text("own\n")
+    (tmp_path / "b.en.gz").write_bytes(gzip.compress(b"packed\n"))
+    (tmp_path / ".hidden").write_text("no")
+    (tmp_path / "below").mkdir()
+    write_tar(tmp_path / "z.tgz", {"deep/a.en": "of the tar\n", "c.en": "c\n", "._c.en": "no"})
+    tree = tree_of(tmp_path)
+    assert {name: file.lines() for name, file in tree.items()} == {"a.en": ["own"], "b.en": ["packed"], "c.en": ["c"]}
+    assert list(tree_of(tmp_path / "a.en")) == ["a.en"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_encodings_and_ends_of_lines(tmp_path, encoding):
+    path = tmp_path / "a.txt"
+    path.write_bytes("ä\u2028b\r\n\nc\x85".encode(encoding))
+    assert tree_of(path)["a.txt"].lines() == ["ä\u2028b", "", "c\x85"]
+
+
+def test_what_is_no_text_names_the_file(tmp_path):
+    path = write_tar(tmp_path / "a.tar", {"x.en": "a\0b"})
+    with pytest.raises(InputError, match=r"readable x\.en\. Got a file that is not text"):
+        tree_of(path)["x.en"].lines()
+    (tmp_path / "b.tar").write_bytes(b"no tar")
+    with pytest.raises(InputError, match=r"readable b\.tar\. Got no tar file"):
+        tree_of(tmp_path / "b.tar")
+    (tmp_path / "c.gz").write_bytes(b"no gzip")
+    with pytest.raises(InputError, match=r"readable c\.gz"):
+        tree_of(tmp_path / "c.gz")["c"].lines()
+    (tmp_path / "d.txt").write_bytes("a\nb\nä".encode("latin-1"))
+    with pytest.raises(InputError, match=r"not UTF-8 \(line 3\)\. Save it as UTF-8 .*iconv -f WINDOWS-1252"):
+        tree_of(tmp_path / "d.txt")["d.txt"].lines()

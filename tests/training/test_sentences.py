@@ -1,0 +1,229 @@
+"""Pairs of texts through the loop: what is measured, kept, resumed and divided among ranks.
+
+Two ranks run this very file: ``torchrun --nproc-per-node 2 test_sentences.py OUT CORPUS``.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import log_softmax
+
+from labelspace import Learner, criteria, data, models
+from labelspace._checks import DamagedError, InputError
+from labelspace.models.sentences import IGNORED
+from labelspace.training.build import prepare
+from labelspace.training.config import make_config
+from labelspace.training.loop import Loop
+from labelspace.training.run import Run, train
+from labelspace.training.sentences import SentenceFeed, feed_of, measured
+from small_corpus import SMALL, write_corpus
+
+FILES = ("model.safetensors", "scores.safetensors", "label_space.safetensors", "epochs.jsonl", "translations.json")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="module")
+def run(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return train(corpus, out=tmp_path_factory.mktemp("runs"), method="uniform", smoothing=0.1, **SMALL)
+
+
+def test_an_epoch_is_every_pair_once_in_batches_of_like_length(corpus: Path) -> None:
+    dataset = data.load(corpus, kind="sequences")
+    feed = SentenceFeed(dataset.train, dataset, make_config())
+    batches = feed.epoch(16, torch.Generator().manual_seed(0))
+    assert sorted(torch.cat(batches).tolist()) == list(range(len(dataset.train)))
+    assert [len(batch) for batch in batches].count(16) >= len(batches) - 1
+    spreads = [int(feed.lengths[batch].max() - feed.lengths[batch].min()) for batch in batches]
+    assert max(spreads) <= 2, "batches of any lengths would have four or five"
+    firsts = [int(feed.lengths[batch].max()) for batch in batches]
+    assert firsts != sorted(firsts), "short ones would always come first"
+    again = feed.epoch(16, torch.Generator().manual_seed(0))
+    assert all(torch.equal(one, two) for one, two in zip(batches, again, strict=True))
+
+
+def test_numbers_are_those_of_single_sentences(corpus: Path) -> None:
+    torch.manual_seed(0)
+    dataset = data.load(corpus, kind="sequences")
+    classes = len(dataset.names)
+    assert dataset.vocabulary is not None
+    model = models.build("seq2seq-16", (9,), classes, vocabulary=len(dataset.vocabulary), targets=classes)
+    learner = Learner(model, criteria.make_criterion("onehot", dataset.names)).double()
+    feed = feed_of(dataset.test, dataset, make_config(precision="float64", batch_size=7))
+    numbers, kept = measured(learner, feed, make_config(precision="float64", batch_size=7))
+    likelihood, right, tokens = [], 0, 0
+    learner.eval()
+    with torch.no_grad():
+        for x, y in zip(dataset.test.x, dataset.test.y, strict=True):
+            source, target = x[x != IGNORED], y[y != IGNORED]
+            state = learner.model.begin(source[None], torch.tensor([len(source)]))
+            token, total = model.begin_token, 0.0
+            for wanted in target.tolist():
+                output, state = learner.model.step(torch.tensor([token]), state)
+                total += float(log_softmax(output[0], dim=0)[wanted])
+                right += int(output[0].argmax()) == wanted
+                tokens, token = tokens + 1, wanted
+            likelihood.append(total)
+    np.testing.assert_allclose(kept["log_likelihood"].numpy(), likelihood, rtol=1e-9)
+    assert numbers["accuracy"] == pytest.approx(right / tokens, abs=1e-12)
+    assert numbers["nll"] == pytest.approx(-sum(likelihood) / tokens, rel=1e-9)
+
+
+def test_the_loss_of_an_epoch_is_that_of_its_tokens(corpus: Path) -> None:
+    """With a rate of nothing every step sees the same network: the mean over batches is that over all tokens."""
+    config = make_config(
+        data=str(corpus), **{**SMALL, "epochs": 1, "learning_rate": 1e-30}, model_options={"dropout": 0}
+    )
+    loop = Loop(prepare(config))
+    before = measured(loop.learner, loop.feed, config).numbers["nll"]
+    loop.run()
+    assert loop.progress.history[0]["train_loss"] == pytest.approx(before, rel=1e-5)
+
+
+@pytest.mark.parametrize("method", ["onehot", "labelemb", "lls"])
+def test_padding_has_no_gradient(corpus: Path, method: str) -> None:
+    """What stands behind a text, and a pair that is there to fill a rank, changes no gradient by a bit."""
+    options = {"labelemb": {"rank": 3}, "lls": {"rank": 3}}.get(method, {})
+    config = make_config(data=str(corpus), method=method, method_options=options, **SMALL, model_options={"dropout": 0})
+    loop = Loop(prepare(config))
+    rows, longer = torch.tensor([0, 1, 2]), torch.nn.functional.pad(loop.y, (0, 5), value=IGNORED)
+    assert isinstance(loop.feed, SentenceFeed)
+
+    def gradients(rows: torch.Tensor, y: torch.Tensor) -> list[torch.Tensor]:
+        loop.learner.zero_grad()
+        x, labels = loop.feed.pair(rows, y)
+        loop.learner(x, labels).backward()
+        return [p.grad.clone() for p in loop.learner.parameters() if p.grad is not None]
+
+    plain = gradients(rows, loop.y[rows])
+    assert all(torch.equal(*pair) for pair in zip(plain, gradients(rows, longer[rows]), strict=True))
+    # none of its tokens is in the three: a trace of it would be seen in the rows of its embedding
+    filler = torch.full_like(loop.y[:1], IGNORED)
+    filled = gradients(torch.cat([rows, rows[:1]]), torch.cat([loop.y[rows], filler]))
+    for one, two in zip(plain, filled, strict=True):
+        torch.testing.assert_close(one, two, rtol=1e-5, atol=1e-8)
+
+
+def test_a_run_is_kept_and_translates_again(run: Run, corpus: Path) -> None:
+    assert run.folder is not None
+    loaded = Run.load(run.folder)
+    dataset = data.load(corpus, kind="sequences")
+    assert dataset.test.text is not None
+    assert dataset.test.answers is not None
+    assert loaded.translations == run.translations
+    assert loaded.translate(list(dataset.test.text)) == list(run.translations["test"])
+    assert len(run.translations["validation"]) == 30
+    import sacrebleu
+
+    bleu = sacrebleu.corpus_bleu(list(run.translations["test"]), [list(dataset.test.answers)])
+    assert run.result["test"]["bleu"] == pytest.approx(bleu.score, abs=1e-9)
+    assert loaded.translate([]) == []
+    with pytest.raises(InputError, match=r"`run` of Run.predict must be of a model with one label"):
+        loaded.predict(["one two."])
+    with pytest.raises(TypeError, match="`texts` of Run.translate must be a list of texts"):
+        loaded.translate("one two.")
+
+
+def test_damaged_translations_are_noticed(run: Run, tmp_path: Path) -> None:
+    assert run.folder is not None
+    for spoil in ("{", '{"test": [1]}', None):
+        copy = tmp_path / str(spoil and len(spoil))
+        copy.mkdir()
+        for path in run.folder.iterdir():
+            if path.is_file():
+                (copy / path.name).write_bytes(path.read_bytes())
+        if spoil is None:
+            (copy / "translations.json").unlink()
+        else:
+            (copy / "translations.json").write_text(spoil)
+        with pytest.raises(DamagedError, match=r"translations\.json"):
+            Run.load(copy)
+
+
+class Stop(Exception):
+    """Ends a training in the middle."""
+
+
+def test_stopped_and_resumed_it_is_the_same(run: Run, corpus: Path, tmp_path: Path) -> None:
+    saved = 0
+
+    def report(event: str, numbers: Any) -> None:
+        nonlocal saved
+        saved += event == "saved"
+        if saved == 5:
+            raise Stop
+
+    options = {"method": "uniform", "smoothing": 0.1, **SMALL}
+    with pytest.raises(Stop):
+        train(corpus, out=tmp_path, checkpoint_seconds=0, report=report, **options)
+    seen: list[str] = []
+    again = train(corpus, out=tmp_path, report=lambda event, numbers: seen.append(event), **options)
+    assert seen[0] == "resumed"
+    assert run.folder is not None
+    assert again.folder is not None
+    for name in FILES:
+        assert (again.folder / name).read_bytes() == (run.folder / name).read_bytes(), name
+
+
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        ("`method` of train must be one that remembers nothing of single samples", {"method": "lwr"}),
+        ("`model` of train must be one that reads and writes texts", {"model": "text-bag"}),
+        ("`beam` of train must be at most the number of tokens", {"beam": 100}),
+        ("`label_noise` of train must be left out for sequences", {"label_noise": "symmetric:0.1"}),
+        ("`specs` of Augment must be empty: token ids cannot be blended", {"augment": ["mixup"]}),
+        ("`space` of train must be one that needs no samples", {"method": "semantic", "space": "lda"}),
+    ],
+)
+def test_what_makes_no_sense_is_refused(corpus: Path, tmp_path: Path, words: str, options: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=words):
+        train(corpus, out=tmp_path / "runs", **{**SMALL, **options})
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_network_for_texts_is_refused_for_pictures() -> None:
+    with pytest.raises(InputError, match=r"seq2seq-16"):
+        train("digits", model="seq2seq-16", epochs=1)
+
+
+OPTIONS: dict[str, Any] = {**SMALL, "method": "labelemb", "method_options": {"rank": 3}, "batch_size": 15}
+
+
+def main(out: Path, corpus: Path) -> None:
+    """Train on this rank; fifteen pairs divide into eight and seven, whose last is filled up."""
+    from labelspace import _distributed
+
+    _distributed.join(torch.device("cpu"))
+    train(corpus, out=out, **OPTIONS, model_options={"dropout": 0})
+    _distributed.leave()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_two_ranks_are_as_one(corpus: Path, tmp_path: Path) -> None:
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [*launcher, __file__, str(tmp_path), str(corpus)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    (folder,) = tmp_path.glob("labelemb-*")
+    both, alone = Run.load(folder), train(corpus, **OPTIONS, model_options={"dropout": 0})
+    assert both.config.world == 2
+    for one, two in zip(both.epochs, alone.epochs, strict=True):
+        assert one == pytest.approx(two, rel=1e-4)
+    for name, value in both.weights.items():
+        torch.testing.assert_close(value, alone.weights[name], rtol=1e-3, atol=1e-4)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
