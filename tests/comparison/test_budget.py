@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from labelspace.comparison.budget import LONGEST, OVERHEAD, SHORTEST, affordable, epoch_seconds, seconds, wanted_epochs
+from labelspace.comparison.budget import LONGEST, OVERHEAD, SHORTEST, affordable, pace, seconds, wanted_epochs
 from labelspace.comparison.entries import fewer
 from labelspace.training.build import prepare
 from labelspace.training.config import make_config
@@ -92,7 +92,7 @@ def test_epochs_to_train_to_the_end() -> None:
 
 def test_an_epoch_is_measured() -> None:
     job = prepare(make_config(data="digits", model="linear", limit=100))
-    assert 0 < epoch_seconds(job) < 30
+    assert 0 < pace(job) < 30
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])

@@ -88,7 +88,10 @@ class Translated:
     def quality(self, level: float) -> Quality:
         """Return the measure on test data with its interval."""
         found = quality.quality_interval(self.by.of_sums, self.statistics, level=level)
-        return Quality(value=found.estimate, low=found.low, high=found.high)
+        if found.low is None or found.high is None:
+            return Quality(value=found.estimate)
+        # few seeds stretch an interval beyond what there is
+        return Quality(value=found.estimate, low=max(found.low, 0.0), high=min(found.high, MOST))
 
     def change(self, reference: "Translated", level: float) -> Interval:
         """Return the difference to another row in points, paired: the same seeds and texts."""

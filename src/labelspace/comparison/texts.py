@@ -57,9 +57,13 @@ def neighbourhood(trained: Sequence[Trained], rows: Sequence[Row]) -> Neighbourh
     space = learned[0].runs[0].space
     # by their ids: the most frequent first, but for the special ones
     words = [name for name in space.names[len(SPECIAL) :] if any(letter.isalpha() for letter in name)]
-    found = [(word, space.nearest(word, NEAREST)) for word in words[:TOKENS]]
-    listed = [Neighbours(name=_spoken(word), nearest=tuple(_spoken(name) for name, _ in near)) for word, near in found]
+    found = [(word, space.nearest(word, NEAREST + len(SPECIAL))) for word in words[:TOKENS]]
+    listed = [Neighbours(name=_spoken(word), nearest=_nearest([name for name, _ in near])) for word, near in found]
     return Neighbourhood(label=learned[0].entry.label, rows=tuple(listed)) if listed else None
+
+
+def _nearest(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(_spoken(name) for name in names if name not in SPECIAL)[:NEAREST]
 
 
 def _spoken(token: str) -> str:
