@@ -202,15 +202,11 @@ class Sequences:
             warnings=(*problems, *leak_sentences(self.dataset.source)),
             best=best,
             seed=seed,
-            extra=self._columns(),
+            extra=tuple(Extra(key=each.name.lower(), title=f"{each.name} ↑") for each in self.others),
             measure=self.measure,
             translations=side_by_side(trained, self.dataset),
             neighbours=neighbourhood(trained, rows),
         )
-
-    def _columns(self) -> tuple[Extra, ...]:
-        others = [Extra(key=each.name.lower(), title=f"{each.name} ↑") for each in self.others]
-        return (*others, Extra(key="perplexity", title="perplexity ↓"))
 
     def _row(self, trained: Trained, outcome: Translated) -> Compared:
         return Compared(

@@ -2,7 +2,8 @@
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 THIN = "\N{NARROW NO-BREAK SPACE}"
 MISSING = "–"
@@ -67,6 +68,36 @@ def points_interval(low: float | None, high: float | None, *others: float | None
     if low is None or high is None:
         return MISSING
     return f"[{points(low, high, *others)}, {points(high, low, *others)}]"
+
+
+class Ends(Protocol):
+    """What is shown of a change."""
+
+    @property
+    def estimate(self) -> float:
+        """The change."""
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of its interval."""
+
+    @property
+    def high(self) -> float | None:
+        """The upper end."""
+
+
+def moved(changes: Sequence[Ends | None], of_points: bool) -> list[tuple[str, str]]:
+    """Return changes and their intervals as a column shows them: in percent, or in points with as many decimals.
+
+    Args:
+        changes: of the rows, None where there is none.
+        of_points: whether they are differences in points.
+    """
+    found = [(None, None, None) if each is None else (each.estimate, each.low, each.high) for each in changes]
+    if not of_points:
+        return [(percent(estimate), interval(low, high)) for estimate, low, high in found]
+    every = [number for each in found for number in each]
+    return [(points(estimate, *every), points_interval(low, high, *every)) for estimate, low, high in found]
 
 
 def decimals_for(values: Iterable[float | None]) -> int:
