@@ -34,7 +34,7 @@ def text_card(run: Run, comparison: Result | None = None) -> str:
 
 def _summary(run: Run, comparison: Result | None) -> list[str]:
     counts = {"train": run.result["train_samples"]}
-    counts |= {part: len(texts) for part, texts in run.translations.items()}
+    counts |= {part: len(run.translations.get(part, ())) for part in ("validation", "test")}
     listed = ", ".join(f"{count:,} {part}" for part, count in counts.items() if count)
     lines = [f"Trained with labelspace {version('labelspace')} on {listed} pairs of texts, seed {run.config.seed}."]
     return lines if comparison is None else [*lines, "", plain(comparison.title)]
@@ -57,11 +57,12 @@ def _facts(run: Run) -> list[tuple[str, str]]:
 def _measured(run: Run, comparison: Result | None) -> list[str]:
     test = run.result["test"]
     measure = None if comparison is None else comparison.measure
-    rows = [(name, f"{value:.2f}") for name, value in test.items() if name not in ("accuracy", "nll")]
+    texts = [name for name in test if name not in ("accuracy", "nll")]
+    rows = [("chrF" if name == "chrf" else name.upper(), f"{test[name]:.2f}") for name in texts]
     rows += [("token accuracy", f"{test['accuracy']:.4f}"), ("perplexity", f"{math.exp(test['nll']):.2f}")]
     if measure is None:
         return table(("measure", "value"), rows)
-    named = [(f"**{measure.title}**" if name == measure.key else name, text) for name, text in rows]
+    named = [(f"**{measure.title}**" if name == measure.title else name, text) for name, text in rows]
     return [*table(("measure", "value"), named), "", f"{measure.title}: `{measure.signature}`"]
 
 
