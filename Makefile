@@ -15,11 +15,11 @@ demo: $(VENV)/ready
 	$(BIN)/labelspace compare digits --cost squared --model mlp-32-2 --out $(OUT)
 
 test: check
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
 
 # kills, whole-contract runs and large real data: CI runs these too
 test-slow: $(VENV)/ready
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m slow
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m slow
 
 # hostile inputs in large numbers, for hours; prints how many were tried, refused, accepted and right, wrong, …
 fuzz: $(VENV)/ready

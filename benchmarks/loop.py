@@ -1,4 +1,4 @@
-"""One epoch of training: the engine's loop against a bare hand-written one and against the same through a DataLoader.
+"""One epoch of training: the library's loop against a bare hand-written one and against the same through a DataLoader.
 
 All three train the same network on the same tensors, one after the other in each round; the best rounds count.
 Run: python benchmarks/loop.py [--data fashion-mnist] [--model cnn-6-layer-2] [--rounds 3]
@@ -44,8 +44,8 @@ def through_a_loader(model: nn.Module, x: Tensor, y: Tensor, config: Config) -> 
     return time.perf_counter() - started
 
 
-def engine(loop: Loop) -> float:
-    """One epoch of the engine's loop, without the evaluation that follows."""
+def own(loop: Loop) -> float:
+    """One epoch of the library's loop, without the evaluation that follows."""
     started = time.perf_counter()
     loop.progress.step = 0
     for step, rows in loop._batches(loop.progress.epoch):
@@ -85,17 +85,17 @@ def main() -> None:
     loop = Loop(prepare(config, dataset))
     assert loop.feed.ready is not None
     x, y = loop.feed.ready, loop.y
-    times: dict[str, list[float]] = {"bare": [], "engine": [], "loader": []}
+    times: dict[str, list[float]] = {"bare": [], "own": [], "loader": []}
     for _ in range(options.rounds):
         times["bare"].append(bare(models.build(options.model, dataset.input_shape, 10), x, y, config))
-        times["engine"].append(engine(loop))
+        times["own"].append(own(loop))
         times["loader"].append(through_a_loader(models.build(options.model, dataset.input_shape, 10), x, y, config))
     best = {name: min(values) for name, values in times.items()}
     print(
         f"{options.data} · {len(x)} samples · {options.model} · batch {options.batch_size} · {options.threads} threads"
     )
-    print(f"engine / bare loop   {best['engine'] / best['bare']:.3f}   ({best['engine']:.2f} s / {best['bare']:.2f} s)")
-    print(f"DataLoader / engine  {best['loader'] / best['engine']:.3f}   ({best['loader']:.2f} s)")
+    print(f"own / bare loop      {best['own'] / best['bare']:.3f}   ({best['own']:.2f} s / {best['bare']:.2f} s)")
+    print(f"DataLoader / own     {best['loader'] / best['own']:.3f}   ({best['loader']:.2f} s)")
     if options.record:
         record("loop", {**vars(options), **{f"{name}_seconds": round(value, 4) for name, value in best.items()}})
 

@@ -28,11 +28,13 @@ class Plain:
     """A loop as people write it."""
 
     def __init__(self, model: nn.Module, x: Tensor, y: Tensor, classes: int, rate: float) -> None:
+        """Begin with a network."""
         self.model, self.x, self.y, self.classes = model.train(), x, y, classes
         self.optimizer = torch.optim.Adam(model.parameters(), lr=rate)
         self.loss = nn.CrossEntropyLoss()
 
     def step(self, rows: Tensor) -> None:
+        """Train on a batch."""
         batch, labels = sentences(self.x[rows], self.y[rows], self.classes)
         self.optimizer.zero_grad()
         self.loss(self.model(batch)[0], labels).backward()

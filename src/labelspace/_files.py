@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -88,6 +88,25 @@ def write_json(path: Path, content: object) -> Path:
 def json_bytes(content: object) -> bytes:
     """Return what ``write_json`` writes."""
     return (json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def line_bytes(lines: Iterable[Mapping[str, float]]) -> bytes:
+    """Return one line of JSON each, to be written at once: a resumed run leaves none that it will write again."""
+    return "".join(json.dumps(line, sort_keys=True) + "\n" for line in lines).encode()
+
+
+def parsed(content: str | bytes) -> object:
+    """Return what JSON holds; a whole number that is too large for a float is refused, as no measure can be one."""
+    found: object = json.loads(content, parse_int=_whole)
+    return found
+
+
+def _whole(digits: str) -> int:
+    try:
+        float(number := int(digits))
+    except OverflowError as error:
+        raise ValueError(f"a number of {len(digits)} digits") from error
+    return number
 
 
 def read_bytes(path: Path) -> bytes:

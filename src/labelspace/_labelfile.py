@@ -15,7 +15,7 @@ from torch import Tensor
 from labelspace import _files
 from labelspace._checks import DamagedError, LabelFileError, damaged, fail
 
-Header = dict[str, Any]  # an object of JSON; whoever reads it checks
+Header = dict[str, object]  # an object of JSON; whoever reads it checks
 VERSION = 1  # of files with a matrix
 COMPRESSED = 2  # of files with the parts of a rule, which releases before it cannot read
 KEY = "labelspace"
@@ -115,14 +115,14 @@ def _check_digest(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str
         raise LabelFileError(path, error.why, error.remedy) from error
 
 
-def check_source(header: Mapping[str, object]) -> None:
-    """Refuse names, and facts about where a space came from, that are not what a label file holds."""
+def names_and_source(header: Mapping[str, object]) -> tuple[list[str], dict[str, object]]:
+    """Return the names and where a space came from; refuse what is not what a label file holds."""
     names, source = header["names"], header["source"]
     if not isinstance(names, list) or not isinstance(source, dict):
         raise ValueError("its names must be a list and its source an object")
     parents = source.get("parents")
     if source.get("builder") != "tree":
-        return
+        return names, source
     if not isinstance(parents, dict) or not all(isinstance(parent, str) for parent in parents.values()):
         raise ValueError("the parents of its tree must be names")
     if "" in parents:  # which ends every path, so that a circle through it would not be met below
@@ -136,6 +136,7 @@ def check_source(header: Mapping[str, object]) -> None:
             path.add(name)
             name = parents[name]
         sound |= path
+    return names, source
 
 
 def _header(path: Path, metadata: Mapping[str, str]) -> Header:

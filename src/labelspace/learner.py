@@ -1,6 +1,6 @@
 """Learner: model and criterion as one module, so that optimizer, DDP, device moves and checkpoints see both."""
 
-from typing import Any, final
+from typing import final
 
 from torch import Tensor, nn
 
@@ -70,7 +70,7 @@ class Learner(nn.Module):
         """Let the criterion commit its running statistics."""
         self.criterion.end_epoch()
 
-    def parameter_groups(self, weight_decay: float = 0.0) -> list[dict[str, Any]]:
+    def parameter_groups(self, weight_decay: float = 0.0) -> list[dict[str, object]]:
         """Return groups for an optimizer: everything decays but the label parameters.
 
         Decay would pull learned labels towards uniform, which is a statement about the classes, not a regulariser.

@@ -12,16 +12,14 @@ in a file of its own, ``times.jsonl``.
 """
 
 import errno
-import json
 import os
 import platform
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from numbers import Real
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Required, TypedDict, TypeVar, cast
 
 import torch
 from safetensors import SafetensorError
@@ -43,6 +41,30 @@ OF_RECORDS = ("files", _files.DIGEST)
 TRIES, PAUSE = 20, 0.02  # while a folder is being replaced; seconds
 
 Found = TypeVar("Found")
+
+
+class RunResult(TypedDict, total=False):
+    """What a run measured: ``result.json``. A run writes all of it; of what is read, the key alone is sure to be there.
+
+    Accuracy and nll are missing of a part without samples.
+    """
+
+    key: Required[str]  # of its configuration
+    validation: dict[str, float]
+    test: dict[str, float]
+    epochs: int  # that were trained
+    best_epoch: int  # the one that was kept, from 0
+    train_samples: int
+
+
+class ConfigRecord(TypedDict, total=False):
+    """Of ``config.json`` what is read without a ``Config``, which checks the whole."""
+
+    method: Required[str]
+    seed: Required[int]
+    method_options: dict[str, object]
+    model: str
+    epochs: int
 
 
 class RunFolder:
@@ -75,7 +97,7 @@ class RunFolder:
         with self._writable():
             self.path.mkdir(parents=True, exist_ok=True)
 
-    def create(self, config: dict[str, Any]) -> None:
+    def create(self, config: Mapping[str, object]) -> None:
         """Say what runs in the folder, which is made if absent; what a damaged run says of its result goes."""
         self.make()
         self._forget()
@@ -96,21 +118,21 @@ class RunFolder:
     def finish(
         self,
         *,
-        epochs: list[dict[str, Any]],
+        epochs: list[dict[str, float]],
         weights: dict[str, Tensor],
         scores: dict[str, Tensor],
         space: LabelSpace,
-        preprocessing: dict[str, Any],
-        result: dict[str, Any],
+        preprocessing: Mapping[str, object],
+        result: RunResult,
         option_spaces: Mapping[str, LabelSpace] | None = None,
-        times: list[dict[str, Any]] | None = None,
+        times: list[dict[str, float]] | None = None,
         translations: Mapping[str, list[str]] | None = None,
     ) -> None:
         """Write everything a finished run leaves, the result last, then drop the checkpoints."""
         self._forget()
         spaces = {option_file(name): option for name, option in (option_spaces or {}).items()}
         contents = {
-            "epochs.jsonl": _as_lines(epochs),
+            "epochs.jsonl": _files.line_bytes(epochs),
             "model.safetensors": to_bytes(weights),
             "scores.safetensors": to_bytes(scores),
             "preprocessing.json": _files.json_bytes(preprocessing),
@@ -126,14 +148,14 @@ class RunFolder:
             raise OSError(error.errno, f"{what} at {self.path}. {remedy}") from error
         self.sweep()
 
-    def _write_environment(self, times: list[dict[str, Any]] | None) -> None:
+    def _write_environment(self, times: list[dict[str, float]] | None) -> None:
         digests = {}
         if times:
-            _files.write_bytes(self.path / TIMES, _as_lines(times))
-            digests[TIMES] = _files.digest(_as_lines(times))
+            _files.write_bytes(self.path / TIMES, _files.line_bytes(times))
+            digests[TIMES] = _files.digest(_files.line_bytes(times))
         _files.write_json(self.path / ENVIRONMENT, _files.sealed({**environment(), "files": digests}))
 
-    def _write(self, contents: dict[str, bytes], spaces: dict[str, LabelSpace], result: dict[str, Any]) -> None:
+    def _write(self, contents: dict[str, bytes], spaces: dict[str, LabelSpace], result: RunResult) -> None:
         digests = {CONFIG: _files.digest((self.path / CONFIG).read_bytes())}
         for name, content in contents.items():
             _files.write_bytes(self.path / name, content)
@@ -161,33 +183,32 @@ class RunFolder:
         """Return what names this run among all others: the digest of its result."""
         return _files.digest(self._bytes(RESULT))
 
-    def config(self) -> dict[str, Any]:
+    def config(self) -> ConfigRecord:
         """Return the configuration."""
         found = self._json(CONFIG, "method", "seed")
-        kinds = {"method": str, "seed": int, "method_options": dict}
-        self._check_kinds(CONFIG, found, {name: kind for name, kind in kinds.items() if name in found})
-        return found
+        kinds = {"method": str, "seed": int, "method_options": dict, "model": str, "epochs": int}
+        self._check_kinds(CONFIG, found, kinds)
+        return cast(ConfigRecord, found)
 
-    def result(self) -> dict[str, Any]:
+    def result(self) -> RunResult:
         """Return the result of a finished run."""
         self._digests()  # its own among them
         found = self._json(RESULT, "key")
-        self._check_kinds(RESULT, found, {"key": str})
-        for part in ("validation", "test"):
-            self._check_kinds(RESULT, found, {part: dict} if part in found else {})
-            numbers = found.get(part, {})
-            self._check_kinds(RESULT, numbers, dict.fromkeys(numbers, Real))
-        return {name: value for name, value in found.items() if name not in OF_RECORDS}
+        parts = {"validation": dict, "test": dict}
+        self._check_kinds(RESULT, found, {"key": str, **parts, "epochs": int, "best_epoch": int, "train_samples": int})
+        for part in parts:
+            self._check_numbers(RESULT, found.get(part, {}))
+        return cast(RunResult, {name: value for name, value in found.items() if name not in OF_RECORDS})
 
-    def preprocessing(self) -> dict[str, Any]:
-        """Return what a batch goes through before the model."""
+    def preprocessing(self) -> dict[str, object]:
+        """Return what a batch goes through before the model; ``training.preprocessed`` checks it."""
         return self._json("preprocessing.json")
 
-    def epochs(self) -> list[dict[str, Any]]:
+    def epochs(self) -> list[dict[str, float]]:
         """Return the epoch lines."""
         return self._lines("epochs.jsonl")
 
-    def times(self) -> list[dict[str, Any]]:
+    def times(self) -> list[dict[str, float]]:
         """Return how long the epochs took; nothing where that was not asked for."""
         return self._lines(TIMES) if (self.path / TIMES).is_file() else []
 
@@ -197,10 +218,11 @@ class RunFolder:
             if TRANSLATIONS in self._digests():
                 raise self.unsound(TRANSLATIONS, "it is missing")
             return {}
-        found = self._json(TRANSLATIONS)
-        for part, texts in found.items():
+        found: dict[str, list[str]] = {}
+        for part, texts in self._json(TRANSLATIONS).items():
             if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
                 raise self.unsound(TRANSLATIONS, f"no list of texts for {part!r:.40}")
+            found[part] = texts
         return found
 
     def weights(self) -> dict[str, Tensor]:
@@ -262,7 +284,7 @@ class RunFolder:
                     self._known |= self._named_in(self._json(name), name)
         return self._known
 
-    def _named_in(self, record: dict[str, Any], name: str) -> dict[str, str]:
+    def _named_in(self, record: Mapping[str, object], name: str) -> dict[str, str]:
         files = record.get("files", {})
         if not isinstance(files, dict):
             raise self.unsound(name, "'files' that are no names and digests")
@@ -272,21 +294,25 @@ class RunFolder:
             self.damaged(name, "its content is not what was written")
         return {file: str(digest) for file, digest in files.items() if Path(file).name == file}
 
-    def _lines(self, name: str) -> list[dict[str, Any]]:
-        try:
-            found = [json.loads(line, parse_int=_whole) for line in self.content(name).decode().splitlines()]
-        except DamagedError:
-            raise
-        except (ValueError, RecursionError) as error:
-            raise self.unsound(name, str(error)) from error
-        wrong = [line for line in found if not isinstance(line, dict)]
+    def _lines(self, name: str) -> list[dict[str, float]]:
+        with self._readable(name):
+            lines = [_files.parsed(line) for line in self.content(name).decode().splitlines()]
+        wrong = [line for line in lines if not isinstance(line, dict)]
         if wrong:
             raise self.unsound(name, f"a line with {wrong[0]!r:.60}")
+        found = [line for line in lines if isinstance(line, dict)]
+        for line in found:
+            self._check_numbers(name, line)
         return found
 
-    def _check_kinds(self, name: str, facts: Mapping[str, Any], kinds: Mapping[str, type]) -> None:
+    def _check_numbers(self, name: str, facts: object) -> None:
+        assert isinstance(facts, dict)
+        self._check_kinds(name, facts, dict.fromkeys(facts, Real))
+
+    def _check_kinds(self, name: str, facts: Mapping[str, object], kinds: Mapping[str, type]) -> None:
+        """Refuse a fact of another kind than it must be, where it is there."""
         for key, kind in kinds.items():
-            if not isinstance(facts[key], kind) or isinstance(facts[key], bool):
+            if key in facts and (not isinstance(facts[key], kind) or isinstance(facts[key], bool)):
                 raise self.unsound(name, f"{type(facts[key]).__name__} for {key!r}")
 
     def _tensors(self, name: str) -> dict[str, Tensor]:
@@ -301,23 +327,28 @@ class RunFolder:
         except LabelFileError as error:
             raise self.unsound(name, error.why) from error
 
-    def _json(self, name: str, *needed: str) -> dict[str, Any]:
+    def _json(self, name: str, *needed: str) -> dict[str, object]:
         if not (self.path / name).is_file():
             inside = sorted(entry.parent.name for entry in self.path.glob(f"*/{RESULT}"))
             remedy = f"It holds runs: {', '.join(inside[:3])}." if inside else "Finish it, or name the folder of a run."
             raise _checks.fail("Run.load", "folder", f"a run with {name}", str(self.path), remedy)
-        try:
-            content = json.loads(self._bytes(name) if name in RECORDS else self.content(name), parse_int=_whole)
-        except DamagedError:
-            raise
-        except (ValueError, RecursionError) as error:
-            raise self.unsound(name, str(error)) from error
+        with self._readable(name):
+            content = _files.parsed(self._bytes(name) if name in RECORDS else self.content(name))
         if not isinstance(content, dict):
             raise self.unsound(name, f"{type(content).__name__} where names and values belong")
         missing = next((key for key in needed if key not in content), None)
         if missing is not None:
             raise self.unsound(name, f"no {missing!r}")
         return content
+
+    @contextmanager
+    def _readable(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except DamagedError:
+            raise
+        except (ValueError, RecursionError) as error:
+            raise self.unsound(name, str(error)) from error
 
     def _bytes(self, name: str) -> bytes:
         if name in self._records:
@@ -360,20 +391,6 @@ def whole(folder: str | Path, read: Callable[[RunFolder], Found], allow_damaged:
     raise _checks.fail("Run.load", "folder", expected, f"{folder}, which was replaced {TRIES} times", remedy)
 
 
-def warn_of_damage(error: DamagedError) -> None:
-    """Say that a run is computed again, and why."""
-    warnings.warn(f"{error.path} is damaged; the run is computed again.", stacklevel=3)
-
-
-def _whole(digits: str) -> int:
-    """Return a whole number of a record; refuse one that no measure can be, and that is no float either."""
-    try:
-        float(number := int(digits))
-    except OverflowError as error:
-        raise ValueError(f"a number of {len(digits)} digits") from error
-    return number
-
-
 def _are_scores(scores: Tensor, y: Tensor) -> bool:
     if scores.ndim != 2 or not scores.is_floating_point() or y.dtype != torch.int64 or y.shape != scores.shape[:1]:
         return False
@@ -385,12 +402,7 @@ def option_file(name: str) -> str:
     return f"option-{name}.safetensors"
 
 
-def _as_lines(lines: list[dict[str, Any]]) -> bytes:
-    """Return one JSON line each; all are written at once: a resumed run must not leave lines it will write again."""
-    return "".join(json.dumps(line, sort_keys=True) + "\n" for line in lines).encode()
-
-
-def environment() -> dict[str, Any]:
+def environment() -> dict[str, str | int | None]:
     """Return what a run depended on: versions and the machine's kind, nothing that names its user or host."""
     return {
         "python": platform.python_version(),

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -46,7 +46,7 @@ class LabelSpace:
 
     names: tuple[str, ...]
     kind: Kind
-    source: Mapping[str, Any]
+    source: Mapping[str, object]
     hops: Tensor | None
     _held: Tensor | Rows
 
@@ -277,10 +277,11 @@ class LabelSpace:
     @classmethod
     def _made(cls, path: Path, tensors: dict[str, Tensor], header: _labelfile.Header) -> "LabelSpace":
         try:
-            _labelfile.check_source(header)
+            names, source = _labelfile.names_and_source(header)
             hops = tensors.pop("hops", None)
             held = compressed.from_file(header, tensors) if "form" in header else tensors["matrix"]
-            return cls(tuple(header["names"]), held, header["kind"], header["source"], hops)
+            kind = _checks.choice("LabelSpace", "kind", header["kind"], KINDS)
+            return cls(names, held, kind, source, hops)
         except (KeyError, TypeError, ValueError) as error:
             raise _checks.LabelFileError(path, str(error)) from error
 

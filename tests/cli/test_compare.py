@@ -10,14 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from threadpoolctl import threadpool_limits
-from torch import Tensor
 from typer.testing import CliRunner, Result
 
 from comparison.small import write_table
 from labelspace.cli.main import app
-from labelspace.comparison import folder
 from labelspace.sweeps import executors
 
 SIZES = ["small", "medium", "large"]
@@ -26,16 +22,11 @@ PROCESSES = executors.Processes
 ORDER = ["--space", "small<medium<large"]
 
 
-def first_two(features: Tensor) -> Tensor:
-    return torch.nn.functional.pad(features.float(), (0, 2))[:, :2]
-
-
 @pytest.fixture(scope="module", autouse=True)
-def here_and_quickly() -> Iterator[None]:
-    """Train in this process, and draw no neighbour embeddings; other tests do both for real."""
-    with pytest.MonkeyPatch.context() as patch, threadpool_limits(1):
+def here() -> Iterator[None]:
+    """Train in this process; other tests start workers."""
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(executors, "Processes", lambda workers: executors.InProcess())
-        patch.setattr(folder, "_picture", first_two)
         yield
 
 
@@ -418,7 +409,7 @@ def test_scores_say_what_they_are(tmp_path: Path) -> None:
 def test_scores_at_another_level(tmp_path: Path) -> None:
     found = json.loads(run("--scores", *score_files(tmp_path), "--cost", "squared", "--level", "0.9", "--json").stdout)
     assert found["verdict"]["level"] == 0.9
-    assert [extra["key"] for extra in found["extra"]] == ["kappa"]
+    assert "kappa" in [extra["key"] for extra in found["extra"]]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from labelspace.cli.data import app
 from labelspace.cli.main import app as main
+from parallel_text import PARTS, write_lines
 
 run = CliRunner()
 
@@ -159,6 +160,24 @@ def test_on_a_terminal_there_are_tables(table, monkeypatch):
     assert "[b]well" in result.output
     assert "┃" in result.output
     assert "┃" in run.invoke(app, ["list"]).output
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_pairs_of_texts(tmp_path, monkeypatch, terminal):
+    monkeypatch.setattr("labelspace.cli.data._on_terminal", lambda: terminal)
+    write_lines(tmp_path / "d", {**PARTS, "val": [*PARTS["val"], ("A [b] dog", "[/b]")]})
+    arguments = ["check", str(tmp_path / "d"), "--data-option", "source=en"]
+    result = run.invoke(app, [*arguments, "--data-option", "vocabulary=[9,12]"])
+    assert result.exit_code == 0, result.output
+    for said in ("9 → 12 tokens", "en unknown", "repeated sources", "first pair: A dog number 0 runs .", "no problems"):
+        assert said in " ".join(result.output.split())
+    result = run.invoke(app, [*arguments, "--data-option", "longest=6"])
+    assert result.exit_code == 1
+    assert "unless --data-option cut=true or --data-option 'longest=…' is given" in " ".join(result.output.split())
+    (tmp_path / "d" / "val.de").write_text("x\n")
+    result = run.invoke(app, arguments)
+    assert result.exit_code == 2
+    assert "3 in val.en and 1 in val.de" in result.stderr
 
 
 @pytest.mark.parametrize("command", ["list", "check"])

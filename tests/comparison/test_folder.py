@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.spatial.distance import cdist
+from sklearn.manifold import TSNE
 from torch.testing import assert_close
 
 from labelspace import analysis, data, ordinal, train
@@ -53,3 +54,15 @@ def test_learned_smoothing_agrees_with_the_network_it_trained() -> None:
     assert seen.tau > 0.45
     assert seen.p_value <= 0.02
     assert alone.tau < 0.25
+
+
+def test_many_samples_are_drawn_by_their_neighbourhoods_and_few_on_principal_components(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(folder, "EMBEDDED_FROM", 40)
+    clouds = 9 * torch.eye(5)[torch.arange(45) % 5] + torch.randn(45, 5, generator=torch.Generator().manual_seed(0))
+    expected = TSNE(init="pca", perplexity=44 / 3, random_state=0).fit_transform(clouds.double().numpy())
+    assert_close(folder._picture(clouds), torch.from_numpy(expected))
+    left, sizes, _ = np.linalg.svd(clouds[:40].double().numpy() - clouds[:40].double().numpy().mean(0))
+    assert_close(folder._picture(clouds[:40]).abs(), torch.from_numpy(np.abs(left[:, :2] * sizes[:2])).float())
+    assert_close(folder._picture(clouds[:, :1]), torch.nn.functional.pad(clouds[:, :1], (0, 1)))

@@ -23,7 +23,7 @@ OPTIONS = [
     "--epochs",
     "40",
     "--seeds",
-    "4",
+    "3",
     "--workers",
     "2",
     "--space",
@@ -36,19 +36,6 @@ pytestmark = [
     pytest.mark.timeout(900),
     needs_proc,
 ]
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_table(tmp_path_factory.mktemp("data") / "sizes.csv", ["small", "medium", "large"])
-
-
-@pytest.fixture(scope="module")
-def undisturbed(table: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Return the numbers of the same comparison, left alone."""
-    out = tmp_path_factory.mktemp("undisturbed")
-    end(start(table, out))
-    return numbers(out)
 
 
 def start(table: Path, out: Path) -> "subprocess.Popen[str]":
@@ -83,33 +70,32 @@ def numbers(out: Path) -> dict[str, Any]:
     return {name: value for name, value in content.items() if name not in ("next", "command", "digest")}
 
 
-@pytest.mark.parametrize("runs", [1, 8])
-def test_killed(runs: int, table: Path, undisturbed: dict[str, Any], tmp_path: Path) -> None:
-    process = start(table, tmp_path)
-    half_way(process, tmp_path, runs)
+def test_killed_then_interrupted_then_left_alone(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "sizes.csv", ["small", "medium", "large"])
+    undisturbed, out = tmp_path / "undisturbed", tmp_path / "out"
+    end(start(table, undisturbed))
+
+    process = start(table, out)
+    half_way(process, out, 1)
     process.kill()
     process.communicate(timeout=PATIENCE)
-    assert not list(tmp_path.glob("*/comparison.json"))
+    assert not list(out.glob("*/comparison.json"))
     assert gone(process.pid), f"left behind: {session(process.pid)}"
-    before = finished(tmp_path)
-    end(start(table, tmp_path))
-    after = finished(tmp_path)
-    assert {name: after[name] for name in before} == before
-    assert len(after) > len(before)
-    assert numbers(tmp_path) == undisturbed
-    assert not list(tmp_path.rglob("*.part"))
+    killed = finished(out)
 
-
-def test_interrupted(table: Path, undisturbed: dict[str, Any], tmp_path: Path) -> None:
-    process = start(table, tmp_path)
-    half_way(process, tmp_path, 4)
+    process = start(table, out)
+    half_way(process, out, len(killed) + 2)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the command and to its workers
     stderr = end(process, 130)
     assert "stopped; the same command goes on from here" in stderr
     assert "Traceback" not in stderr
     assert gone(process.pid), f"left behind: {session(process.pid)}"
-    before = finished(tmp_path)
-    end(start(table, tmp_path))
-    after = finished(tmp_path)
-    assert {name: after[name] for name in before} == before
-    assert numbers(tmp_path) == undisturbed
+    interrupted = finished(out)
+
+    end(start(table, out))
+    after = finished(out)
+    assert {name: interrupted[name] for name in killed} == killed
+    assert {name: after[name] for name in interrupted} == interrupted
+    assert len(after) > len(interrupted) > len(killed)
+    assert numbers(out) == numbers(undisturbed)
+    assert not list(out.rglob("*.part"))

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from comparison.hand_made import SAMPLES, row, table
 from labelspace.comparison.rows import Judged, against_reference
-from labelspace.comparison.summary import caveats
 from labelspace.comparison.verdict import enough_seeds, judge_decisions, judge_rows, kind_of
 from labelspace.metrics import Interval, sign_flip_test
 from labelspace.results import Kind, Verdict
@@ -290,42 +289,6 @@ def test_decisions_of_one_model() -> None:
     assert "nothing to save" in nothing.sentences[0]
 
 
-def test_a_method_that_knows_less_what_to_doubt_is_told() -> None:
-    worse = [0.2, 0.21, 0.19, 0.2, 0.22, 0.18]
-    rows = [
-        row("one-hot", table(2.0, 0.4)),
-        row("lls", table(1.0, 0.4, 1), selective=worse),
-        row("ols", table(3.0, 0.4, 2), selective=worse),  # dearer: that it is worse here too is no news
-        row("uniform", table(1.0, 0.4, 3)),
-        row("semantic random", table(1.0, 0.4, 4), selective=worse),
-    ]
-    found = caveats(against_reference(rows, 0.95, None), None)
-    assert len(found) == 1
-    assert found[0].startswith("lls costs less, but selective prediction gets worse")
-
-
-def test_prices_that_a_model_cannot_use_are_told() -> None:
-    reference = row("one-hot", table(2.0, 0.4), argmax={"cost": 1.5, "accuracy": 0.8}, plain_costs=table(1.5, 0.4))
-    rows = against_reference([reference, row("lls", table(1.0, 0.4, 1))], 0.95, None)
-    found = caveats(rows, None, ["a run failed"])
-    assert found[0] == "a run failed"  # the gravest first
-    assert "Minimum-cost decisions cost one-hot labels 2.0" in found[1]
-    assert "Against argmax, lls: −3" in found[1]
-
-
-def test_prices_that_a_model_cannot_use_with_one_seed() -> None:
-    costs = table(1.5, 0.4, seeds=1)
-    reference = row("one-hot", costs + 0.5, argmax={"cost": 1.5, "accuracy": 0.8}, plain_costs=costs)
-    found = caveats(against_reference([reference, row("lls", costs / 2)], 0.95, None), None)
-    assert found[0].endswith(f"Against argmax, lls: −50{THIN}%.")
-
-
-def test_selective_prediction_that_may_be_chance_is_not_told() -> None:
-    wild = [0.02, 0.4, 0.05, 0.3, 0.08, 0.2]  # worse on average, and better in half of the seeds
-    rows = [row("one-hot", table(2.0, 0.4)), row("lls", table(1.0, 0.4, 1), selective=wild)]
-    assert caveats(against_reference(rows, 0.95, None), None) == []
-
-
 def test_learned_labels_that_win_are_not_said_to_lack_the_order() -> None:
     """What the order adds is told of the labels that had it, from their own controls."""
     shared = [
@@ -412,16 +375,6 @@ def test_accuracy_is_told_at_the_level_that_was_asked_for() -> None:
     rows = row("one-hot", table(2.0, 0.4), plain=plain), row("lls", table(1.0, 0.4, 1), right=right)
     assert "accuracy falls" in judged(*rows, level=0.6).sentences[0]
     assert "accuracy" not in judged(*rows, level=0.999).sentences[0]
-
-
-def test_warnings_follow_the_level() -> None:
-    generator = torch.Generator().manual_seed(3)
-    dearer = 1 + 0.05 * torch.randn(6, SAMPLES, generator=generator).double() + torch.tensor(0.004).double()
-    reference = row("one-hot", dearer, plain_costs=torch.ones(6, SAMPLES).double())
-    rows = [reference, row("lls", table(1.0, 0.1, 2))]
-    low, high = (caveats(against_reference(rows, level, None), None, level=level) for level in (0.6, 0.9999))
-    assert any("its probabilities mislead" in text for text in low)
-    assert not any("its probabilities mislead" in text for text in high)
 
 
 def test_learned_smoothing_that_began_with_a_space_is_held_against_its_controls() -> None:

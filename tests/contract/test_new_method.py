@@ -46,7 +46,7 @@ def run_contract(folder: Path, source: str, parts: list[str]) -> subprocess.Comp
     paths = [str(folder / "src"), str(folder / "tests"), str(ROOT / "tests")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "LABELSPACE_CONTRACT_METHODS": "sixth"}
     files = [str(ROOT / "tests" / part) for part in parts]
-    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-c", str(ROOT / "pyproject.toml")]
+    options = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-c", str(ROOT / "pyproject.toml")]
     command = [sys.executable, "-m", "pytest", *options, *files]
     return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
 

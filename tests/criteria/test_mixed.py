@@ -137,7 +137,8 @@ def test_mixing_grows_where_labels_contradict_each_other(learn: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("learn", ["class", "entry"])
 def test_mixing_stays_inside_on_digits(learn: str) -> None:
-    options = {"method_options": {"learn": learn}, "learning_rate": 0.01, "epochs": 600}
+    # long enough: with plain cross-entropy and no pull, ε would be below 0.001 by then
+    options = {"method_options": {"learn": learn}, "learning_rate": 0.03, "epochs": 150}
     run = labelspace.train("digits", method="mixed", space="ordinal", **options)
     mixing = run.learner().criterion.mixing().detach()  # type: ignore[operator]
     assert bool(((mixing > 0.1) & (mixing < 0.4)).all()), mixing

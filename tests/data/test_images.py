@@ -1,9 +1,13 @@
 """Pictures to bytes: modes, colours and sizes."""
 
+import io
+import struct
+
 import numpy as np
 from PIL import Image
 
 from labelspace import data
+from labelspace.data import images
 
 
 def save(path, array, **options):
@@ -36,3 +40,16 @@ def test_modes_of_pictures(tmp_path):
     assert (255, 255, 255) in values
     assert (128, 128, 128) in values
     assert (200, 0, 0) in values
+
+
+def test_a_side_that_fills_the_memory_is_refused(tmp_path):
+    """A few bytes that announce a hundred million lines of one pixel take gigabytes of pointers."""
+    content = io.BytesIO()
+    Image.new("L", (1, 4)).save(content, "TIFF")
+    lines = struct.pack("<HHII", 257, 4, 1, 4)
+    assert lines in content.getvalue()
+    long = content.getvalue().replace(lines, struct.pack("<HHII", 257, 4, 1, 70_000))
+    picture = images.Picture("long.tif", lambda: long)
+    for found in (images.head_of(picture), images.decode(picture, True, (4, 4))):
+        assert isinstance(found, ValueError)
+        assert "1×70000 pixels; a side may have 65,535" in str(found)

@@ -1,8 +1,12 @@
 """Texts in folders and tar files, by name."""
 
 import gzip
+import tempfile
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from labelspace._checks import InputError
 from labelspace.data.text_files import tree_of
@@ -40,3 +44,17 @@ def test_what_is_no_text_names_the_file(tmp_path):
     (tmp_path / "d.txt").write_bytes("a\nb\nä".encode("latin-1"))
     with pytest.raises(InputError, match=r"not UTF-8 \(line 3\)\. Save it as UTF-8 .*iconv -f WINDOWS-1252"):
         tree_of(tmp_path / "d.txt")["d.txt"].lines()
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_lines_or_one_clear_error(content):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.txt"
+        path.write_bytes(content)
+        try:
+            lines = tree_of(path)["a.txt"].lines()
+        except InputError:
+            return
+        assert not any("\n" in line for line in lines)
+        if not content.startswith((b"\xff\xfe", b"\xfe\xff")):
+            assert len(lines) in (content.count(b"\n"), content.count(b"\n") + 1)

@@ -13,7 +13,7 @@ SCRIPT = Path(__file__).with_name("kills.py")
 MANY = float(os.environ.get("LABELSPACE_FUZZ", "0"))
 SEED = int(os.environ.get("LABELSPACE_FUZZ_SEED", "0"))
 # of so many calls one is killed at in the normal tests; with ``make fuzz`` at every one, which are more than 500
-SHARE = 20
+SHARE = 30
 COUNTED = ("calls", "kills", "identical", "litter", "mixture", "unreadable")
 
 
@@ -36,4 +36,4 @@ def test_kills_change_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]
             print(f"\n{each['command']}: " + ", ".join(f"{name} {each[name]}" for name in COUNTED), end="")
         print()
     assert total["litter"] == total["mixture"] == total["unreadable"] == 0, done.stderr[-3000:]
-    assert total["identical"] >= total["kills"] > 20, done.stderr[-3000:]
+    assert total["identical"] >= total["kills"] > 15, done.stderr[-3000:]

@@ -1,38 +1,15 @@
 """Matrices made small come back within the promised error."""
 
-import base64
 import json
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from labelspace.report.document import pack, script_json
-
-
-def unpack(packed: dict[str, Any]) -> torch.Tensor:
-    """What unpack.js does, written a second time."""
-    content = base64.b64decode(packed["data"])
-    codes = list(np.frombuffer(content, "<u2" if packed["wide"] else np.uint8))
-    if packed["zeros"]:
-        longer: list[int] = []
-        while codes:
-            code = codes.pop(0)
-            longer += [0] * int(codes.pop(0)) if code == 0 else [code]
-        codes = longer
-    rows, columns = packed["shape"]
-    table = np.zeros((rows, columns))
-    if packed["symmetric"]:
-        table[np.tril_indices(rows)] = codes
-        table = np.maximum(table, table.T)
-    else:
-        table[:] = np.array(codes).reshape(rows, columns)
-    levels = 65534 if packed["wide"] else 254
-    values = packed["low"] + packed["span"] * (table / levels) ** packed["power"]
-    return torch.from_numpy(np.where(table > levels, np.nan, values))
+from report.unpacking import unpack
 
 
 def tolerance(packed: dict[str, Any], values: torch.Tensor) -> torch.Tensor:

@@ -1,16 +1,12 @@
 """Classes in the order of their tree, and the lines of it."""
 
-from typing import Any
-
 import numpy as np
 import torch
 from scipy.cluster.hierarchy import dendrogram, leaves_list, linkage, optimal_leaf_ordering
 from scipy.spatial.distance import squareform
 
 import labelspace
-from labelspace.report.document import Room
 from labelspace.report.layouts import GROUPS, Layout, fold, layout_of
-from labelspace.report.spaces import space_pictures
 from labelspace.space import LabelSpace
 
 
@@ -60,18 +56,6 @@ def test_relatives_are_neighbours_whatever_the_kind() -> None:
     for space in (relations, cost, vectors):
         order = layout_of(space.distances()).order
         assert {frozenset(order[:2]), frozenset(order[2:])} == {frozenset({0, 2}), frozenset({1, 3})}
-
-
-def test_spaces_are_shown_by_what_they_are_compared_by() -> None:
-    names = tuple("abcd")
-    points = [[1.0, 0.0], [9.0, 0.0], [1.0, 1.0], [9.0, 1.0]]  # a and c are near
-    shown: dict[str, Any] = {}
-    for metric in ("euclidean", "cosine"):
-        space = LabelSpace(names, points, "vectors", {"metric": metric})
-        (picture,) = space_pictures([("learned", space)], Room(10**6))
-        shown[metric] = picture
-    assert set(shown["euclidean"]["layout"]["order"][:2]) in ({0, 2}, {1, 3})
-    assert [shown[metric]["unit"] for metric in shown] == ["distance", "cosine"]
 
 
 def test_trees_are_laid_out_by_their_paths() -> None:

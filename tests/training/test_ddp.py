@@ -11,22 +11,15 @@ METHODS = ["onehot", "lls", "lwal", "ols", "labelemb", "lwr", "lwal-printed", "l
 SCRIPT = Path(__file__).with_name("ddp_worker.py")
 
 
-def start(rank: int, world: int, folder: Path) -> subprocess.Popen[str]:
-    arguments = ["worker", str(rank), str(world), str(folder / "rendezvous"), str(folder / "out"), *METHODS]
-    code = (
-        f"import sys; sys.path[:0] = {sys.path!r}; sys.argv = {arguments!r};"
-        f"import runpy; runpy.run_path({str(SCRIPT)!r}, run_name='__main__')"
-    )
-    return subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ddp")
-    running = [start(0, 1, folder), start(0, 2, folder), start(1, 2, folder)]
-    for process in running:
-        _, errors = process.communicate(timeout=240)
-        assert process.returncode == 0, errors[-3000:]
+    code = (
+        f"import sys; sys.path[:0] = {sys.path!r}; sys.argv = {['worker', str(folder), *METHODS]!r};"
+        f"import runpy; runpy.run_path({str(SCRIPT)!r}, run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
     return folder
 
 

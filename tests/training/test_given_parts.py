@@ -13,10 +13,11 @@ import torch
 from torch import nn
 
 import labelspace
+from comparison.small import write_table
 from labelspace import InputError, Run, train
 from labelspace._plugins import content_key
 from labelspace.criteria.base import Criterion, Example, Term
-from labelspace.sweeps.executors import Processes
+from labelspace.sweeps.executors import InProcess, Processes
 from labelspace.sweeps.grid import grid, sweep
 
 QUICK = {"data": "digits", "epochs": 2, "limit": 100}
@@ -126,7 +127,8 @@ def test_workers_know_what_was_given(tmp_path):
 
 def test_a_comparison_of_objects(tmp_path):
     methods = {"mine": Halved, "soft": functools.partial(labelspace.UniformSmoothing, smoothing=0.3)}
-    result = labelspace.compare("digits", methods=methods, model=narrow, seeds=2, epochs=2, limit=100, out=tmp_path)
+    options = {"seeds": 2, "epochs": 2, "limit": 100, "out": tmp_path, "executor": InProcess()}
+    result = labelspace.compare("digits", methods=methods, model=narrow, **options)
     assert [row["label"] for row in result.content["rows"]] == ["one-hot", "mine", "soft"]
     assert result.best.predict(torch.zeros(1, 1, 8, 8, dtype=torch.uint8)).shape == (1,)
 
@@ -227,9 +229,8 @@ def test_a_table_in_memory_and_a_module_of_ones_own(kind, tmp_path):
     rows = {"size": ROWS[:, 0].tolist(), "weight": ROWS[:, 1].tolist(), "grade": ["low", "mid", "tall"] * 20}
     table = pytest.importorskip("pandas").DataFrame(rows) if kind == "DataFrame" else rows
     module = nn.Sequential(nn.Linear(2, 5), nn.ReLU(), nn.Linear(5, 3))
-    result = labelspace.compare(
-        table, label="grade", methods=["onehot", "uniform"], model=module, seeds=2, epochs=1, out=tmp_path
-    )
+    options = {"methods": ["onehot", "uniform"], "seeds": 2, "epochs": 1, "out": tmp_path, "executor": InProcess()}
+    result = labelspace.compare(table, label="grade", model=module, **options)
     assert result.best.config.model.startswith("given-Sequential-")
     assert len(result.best.predict({"size": [0.5], "weight": [1.0]})) == 1
 
@@ -257,6 +258,23 @@ def test_a_run_of_a_given_model_says_how_to_load_it(tmp_path):
 
 
 PLUGIN = Path(__file__).parent / "plugin"
+# one interpreter for all: starting it is most of the work. The first starts a worker, which finds the package too
+COMMANDS = """
+import json
+from pathlib import Path
+from typer.testing import CliRunner
+from labelspace.cli.main import app
+
+def said(*words):
+    done = CliRunner().invoke(app, list(words), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+small = "--methods mine --model mine --seeds 2 --epochs 2 --workers 1 --out runs".split()
+compared = [said("compare", "sizes.csv", *small, *form) for form in (["--json"], [])]
+best = next(Path("runs").glob("*/best"))
+print(json.dumps([*compared, said("methods"), said("models"), said("predict", str(best), "new.csv")]))
+"""
 
 
 def test_an_installed_package(tmp_path):
@@ -272,22 +290,16 @@ def test_an_installed_package(tmp_path):
     paths = [str(site), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
-    def command(*arguments):
-        called = [sys.executable, "-m", "labelspace", *arguments]
-        return subprocess.run(called, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
-
-    small = ["--seeds", "2", "--epochs", "2", "--limit", "100", "--out", "runs"]
-    done = command("compare", "digits", "--methods", "mine", "--model", "mine", *small, "--json")
+    write_table(tmp_path / "sizes.csv", ["small", "medium", "large"], rows=60)
+    (tmp_path / "new.csv").write_text("a,b\n0.5,1.0\n2.0,0.0\n")
+    done = subprocess.run(
+        [sys.executable, "-c", COMMANDS], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert [row["label"] for row in found["rows"]] == ["one-hot", "my own"]
-    table = command("compare", "digits", "--methods", "mine", "--model", "mine", *small)
-    assert "my own" in table.stdout, table.stderr
-    page = next((tmp_path / "runs").glob("*/report.html")).read_text()
-    assert "my own" in page
-    assert "\nmine " in "\n" + command("methods").stdout
-    assert "\nmine\n" in command("models").stdout
-    best = next((tmp_path / "runs").glob("*/best"))
-    np.savez(tmp_path / "new.npz", x=np.zeros((2, 1, 8, 8), np.uint8))
-    predicted = command("predict", str(best), "new.npz")
-    assert predicted.returncode == 0, predicted.stderr
+    found, table, methods, networks, predicted = json.loads(done.stdout)
+    assert [row["label"] for row in json.loads(found)["rows"]] == ["one-hot", "my own"]
+    assert "my own" in table
+    assert "my own" in next((tmp_path / "runs").glob("*/report.html")).read_text()
+    assert "\nmine " in "\n" + methods
+    assert "\nmine\n" in networks
+    assert len(predicted.splitlines()) == 3

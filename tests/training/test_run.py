@@ -174,13 +174,6 @@ def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
         train("digits", out=tmp_path / "file", **SHORT)
 
 
-def test_config_keys() -> None:
-    one = make_config(data="digits", seed=1)
-    assert one.key() == make_config(data="digits", seed=2).key()
-    assert one.key() != make_config(data="digits", threads=2).key()
-    assert one.key() != make_config(data="digits", path="vectorised").key()
-
-
 def interrupted(tmp_path: Path, after: int, **options: Any) -> Path:
     """Train until an epoch's report and stop as Ctrl-C would; return the run's folder."""
 
@@ -315,11 +308,6 @@ def test_two_processes_on_one_run_wait_for_each_other(tmp_path: Path) -> None:
 def test_what_is_filled_in_is_not_for_users(option: str) -> None:
     with pytest.raises(ValueError, match=f"`{option}` of train must be left out"):
         train("digits", **SHORT, **{option: "loop"})
-
-
-def test_a_step_schedule_needs_milestones() -> None:
-    with pytest.raises(ValueError, match="`milestones` of train must be given for schedule='step'"):
-        train("digits", schedule="step", **SHORT)
 
 
 def test_predictions_refuse_samples_of_another_form() -> None:

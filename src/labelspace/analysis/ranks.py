@@ -141,7 +141,7 @@ def _reference(reference: LabelSpace | Numbers) -> tuple[Float[Tensor, "k k"], B
 def _measured(distances: LabelSpace | Numbers, metric: str | None) -> Numbers:
     if isinstance(distances, LabelSpace):
         # the paper compares learned labels by Euclidean distance
-        stated = distances.source.get("metric", "euclidean") if distances.kind == "vectors" else None
+        stated = str(distances.source.get("metric", "euclidean")) if distances.kind == "vectors" else None
         return distances.distances(stated if metric is None else metric)
     if metric is not None:
         remedy = "Give a LabelSpace of them, or distances without a metric."

@@ -10,8 +10,7 @@ from torch import Tensor
 from labelspace import _checks
 from labelspace.augment import draws
 from labelspace.augment.transforms import image_shape, rectangles
-
-IGNORED = -100
+from labelspace.criteria.targets import IGNORED
 
 
 def mixup(
@@ -108,7 +107,7 @@ def probabilities(owner: str, y: Tensor, classes: int, samples: int) -> Tensor:
         raise _checks.fail(owner, "y", expected, f"{y.dtype} of shape {tuple(y.shape)}")
     if y.is_floating_point():
         return y
-    # looking at values makes another device wait; there the engine's check of the data must do
+    # looking at values makes another device wait; there training's own check of the data must do
     wrong = y[(y != IGNORED) & ((y < 0) | (y >= count))] if y.device.type == "cpu" else y[:0]
     if len(wrong):
         expected = f"class indices from 0 to {count - 1} (or {IGNORED} for ignored)"

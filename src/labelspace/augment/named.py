@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import torch
 from torch import Tensor
@@ -13,10 +13,10 @@ from labelspace import _checks
 from labelspace.augment.mixing import cutmix, mixup
 from labelspace.augment.randaugment import randaugment
 from labelspace.augment.transforms import FILLS, crop, cutout, flip, resized_crop, rotate
+from labelspace.data.source import Kind
 
 Value = int | float | str | None
-Kind = Literal["images", "table", "text", "features", "sequences"]
-KINDS: tuple[Kind, ...] = ("images", "table", "text", "features", "sequences")
+KINDS: tuple[Kind, ...] = get_args(Kind)
 TOKENS = ("text", "sequences")
 
 

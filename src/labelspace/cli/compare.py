@@ -4,7 +4,7 @@ import inspect
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -166,9 +166,11 @@ def compare(
     given = data or []
     if scores:
         _refuse_beside(context, "--scores", WITH_SCORES, "Nothing is trained there, so that they would change nothing.")
-        kind = None if logits is None else "logits" if logits else "probabilities"
-        others = {"kind": kind, "margin": margin, "level": level}
-        _print(_scored(given, cost, space, names, others), as_json, as_markdown)
+        kind: Literal["logits", "probabilities"] | None = None
+        if logits is not None:
+            kind = "logits" if logits else "probabilities"
+        levels = {name: value for name, value in (("margin", margin), ("level", level)) if value is not None}
+        _print(_scored(given, cost, space, names, kind, levels), as_json, as_markdown)
         return
     if logits is not None:
         raise InputError("", "--logits` and `--probabilities", "given with --scores", "one of them without")
@@ -192,7 +194,7 @@ def compare(
         data_option=data_option,
         data_dir=data_dir,
     )
-    settings: dict[str, Any] = {
+    settings: dict[str, object] = {
         "backbone": backbone,
         "epochs": epochs,
         "limit": limit,
@@ -253,14 +255,19 @@ def _refuse_beside(context: typer.Context, flag: str, allowed: frozenset[str], r
 
 
 def _scored(
-    given: list[str], cost: str | None, space: str | None, names: str | None, others: dict[str, Any]
+    given: list[str],
+    cost: str | None,
+    space: str | None,
+    names: str | None,
+    kind: Literal["logits", "probabilities"] | None,
+    levels: dict[str, float],
 ) -> "Comparison":
     from labelspace.comparison import compare_scores
 
     if not given:
         raise InputError("", "--scores", "followed by NPZ files", "none", "For example --scores val.npz test.npz.")
     named = [entry.partition("=") for entry in given]
-    pairs: Any = given
+    pairs: list[str] | dict[str, list[str]] = given
     if all(equals and name for name, equals, _ in named):
         pairs = {name: files.split(",") for name, _, files in named}
         if len(pairs) < len(named):
@@ -268,8 +275,7 @@ def _scored(
     elif any(equals for _, equals, _ in named):
         raise InputError("", "--scores", "VALIDATION TEST, or NAME=FILE for every model", "both forms")
     classes = None if names is None else names_in("compare", "names", names)
-    extra = {name: value for name, value in others.items() if value is not None}
-    return compare_scores(pairs, cost=cost, space=space, names=classes, command=_command(), **extra)
+    return compare_scores(pairs, cost=cost, space=space, names=classes, kind=kind, command=_command(), **levels)
 
 
 def _command() -> str:

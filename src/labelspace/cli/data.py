@@ -84,8 +84,9 @@ def check(
         data_option=data_option,
         data_dir=data_dir,
     )
+    given.pop("data_dir", None)
     try:
-        report = data.check(path, say=Flags(check, "seed").setting, **{"seed": seed, **given})
+        report = data.check(path, data_dir=data_dir, say=Flags(check, "seed").setting, **{"seed": seed, **given})
     except OSError as error:
         raise InputError("", "PATH", "data that can be read", f"{path} ({error})") from error
     _print(report, as_json)

@@ -5,13 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from labelspace import _checks
 from labelspace._cells import names_in
 from labelspace.cli.screen import errors, in_one_line
-from labelspace.data import load as load_data
 from labelspace.data.dataset import Dataset
+from labelspace.data.loading import loaded
 from labelspace.space import LabelSpace
 from labelspace.spec.named import named
 from labelspace.spec.prices import prices
@@ -27,7 +26,7 @@ class Known:
     dataset: Dataset | None = None
 
 
-def known_classes(classes: str | None, data: str | None, options: Mapping[str, Any]) -> Known:
+def known_classes(classes: str | None, data: str | None, options: Mapping[str, object]) -> Known:
     """Return the classes from a list or from data."""
     if data is None:
         return Known() if classes is None else Known(class_list(classes))
@@ -49,10 +48,10 @@ def class_list(text: str) -> tuple[str, ...]:
     return _checks.class_names(OWNER, names_in(OWNER, "classes", text))
 
 
-def load(data: str, options: Mapping[str, Any]) -> Dataset:
+def load(data: str, options: Mapping[str, object]) -> Dataset:
     """Return a dataset; what it warns of becomes a note."""
     with noted():
-        return load_data(data, **options)
+        return loaded(data, options)
 
 
 def space_of(spec: str, known: Known) -> LabelSpace:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -96,7 +96,7 @@ def reader_options(
     validation: str | None = None,
     data_option: list[str] | None = None,
     data_dir: Path | None = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return what was typed as the options of ``labelspace.data.load``, as plain data; what was not is left out.
 
     Example:
@@ -123,7 +123,7 @@ def reader_options(
     return plain({**given, **others})
 
 
-def parsed_options(texts: list[str], flag: str = "--option", example: str = "repel=10") -> dict[str, Any]:
+def parsed_options(texts: list[str], flag: str = "--option", example: str = "repel=10") -> dict[str, object]:
     """Read ``name=value`` texts; values are JSON, and text where they are not.
 
     Args:
@@ -135,7 +135,7 @@ def parsed_options(texts: list[str], flag: str = "--option", example: str = "rep
         >>> parsed_options(["repel=10", "grad=detached", "both=true"])
         {'repel': 10, 'grad': 'detached', 'both': True}
     """
-    parsed: dict[str, Any] = {}
+    parsed: dict[str, object] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
@@ -175,14 +175,14 @@ def training_fields(*, milestones: str | None = None, **values: object) -> dict[
     return {**typed, "milestones": [int(part) for part in parts]}
 
 
-def of_methods(texts: list[str]) -> dict[str, dict[str, Any]]:
+def of_methods(texts: list[str]) -> dict[str, dict[str, object]]:
     """Read ``METHOD.NAME=VALUE`` texts.
 
     Example:
         >>> of_methods(["lwal.dim=100", "lwal.repel=10", "mixed.learn=class"])
         {'lwal': {'dim': 100, 'repel': 10}, 'mixed': {'learn': 'class'}}
     """
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, object]] = {}
     for text in texts:
         parsed = parsed_options([text], "--option", "lwal.dim=100")
         for place, value in parsed.items():
@@ -197,7 +197,7 @@ def of_methods(texts: list[str]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def of_settings(texts: list[str], fields: Collection[str], flags: Collection[str]) -> dict[str, Any]:
+def of_settings(texts: list[str], fields: Collection[str], flags: Collection[str]) -> dict[str, object]:
     """Read ``NAME=VALUE`` texts of fields of a plan or of a configuration.
 
     Args:

@@ -2,13 +2,16 @@
 
 import threading
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 from rich.progress import TaskID
 
 from labelspace.cli.screen import bars, errors
 from labelspace.report.words import options_text
 from labelspace.sweeps.grid import PROGRESS
+
+if TYPE_CHECKING:
+    from labelspace.comparison.training import Told
 
 EVERY = 0.5  # seconds between looks at the runs' folders
 PHASES = {"tuning": "tuning strengths", "seeds": "training seeds"}
@@ -39,7 +42,7 @@ class ComparisonBars:
         self.stopping.set()
         self.bar.stop()
 
-    def report(self, event: str, numbers: dict[str, Any]) -> None:
+    def report(self, event: str, numbers: "Told") -> None:
         """Take a report."""
         if event == "measuring":
             self._say(f"measuring one epoch, to see what a budget of {numbers['budget']} buys …")
@@ -54,7 +57,7 @@ class ComparisonBars:
         if event == "unchanged":
             self._say("nothing was trained or judged: all of it was finished before")
 
-    def _announce(self, plan: dict[str, Any]) -> None:
+    def _announce(self, plan: "Told") -> None:
         self.folder, self.sizes = Path(plan["folder"]) / "runs", plan["phases"]
         self._say(plan["title"])
         if plan["space"] is not None:

@@ -11,7 +11,7 @@ import unicodedata
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ParamSpec, Self
+from typing import TYPE_CHECKING, Any, ParamSpec, Self
 
 import typer
 from rich.console import Console
@@ -20,6 +20,9 @@ from rich.text import Text
 
 from labelspace._checks import InputError, WorkError
 from labelspace.cli.stopping import exit_code, farewell, kept
+
+if TYPE_CHECKING:
+    from labelspace.training.loop import Numbers
 
 # control and format characters, halves of characters, and what ends a line without looking like it
 UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -180,7 +183,7 @@ class TrainingBar:
         if self.writer is not None:
             self.writer.close()
 
-    def report(self, event: str, numbers: dict[str, Any]) -> None:
+    def report(self, event: str, numbers: "Numbers") -> None:
         """Take a report of the training loop."""
         if event in ("resumed", "saved", "finished"):
             kept(True)
@@ -193,7 +196,7 @@ class TrainingBar:
         note = f"loss {numbers['train_loss']:.3f}"
         if "validation_accuracy" in numbers:
             note += f"  validation {numbers['validation_accuracy']:.3f}"
-        self.bar.update(self.task, completed=numbers["epoch"] + 1, total=numbers["epochs"], note=note)
+        self.bar.update(self.task, completed=int(numbers["epoch"]) + 1, total=int(numbers["epochs"]), note=note)
         if self.writer is not None:
             for name in ("train_loss", "validation_nll", "validation_accuracy", "learning_rate"):
                 if name in numbers:

@@ -109,7 +109,7 @@ def train(
     from labelspace.training.config import FILLED_IN, Config
     from labelspace.training.run import train as train_run
 
-    options: dict[str, Any] = {
+    options: dict[str, Any] = {  # as they were typed; ``train`` checks each
         "method": method,
         "method_options": parsed_options(option or []),
         "model": model,

@@ -3,7 +3,7 @@
 import re
 import time
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 
@@ -78,12 +78,13 @@ def pace(job: Job) -> Pace:
 def _part(dataset: Dataset) -> tuple[Dataset, float]:
     """Return the same share of training and validation samples, and that share; test samples cost nothing here."""
     share = min(1.0, (PAIRS if dataset.kind == "sequences" else MEASURED) / len(dataset.train))
-    parts: dict[str, Any] = {
-        "train": dataset.train.take(torch.arange(max(1, round(share * len(dataset.train))))),
-        "validation": dataset.validation.take(torch.arange(max(1, round(share * len(dataset.validation))))),
-        "test": dataset.validation.take(torch.arange(1)),
-    }
-    return replace(dataset, **parts), share
+    small = replace(
+        dataset,
+        train=dataset.train.take(torch.arange(max(1, round(share * len(dataset.train))))),
+        validation=dataset.validation.take(torch.arange(max(1, round(share * len(dataset.validation))))),
+        test=dataset.validation.take(torch.arange(1)),
+    )
+    return small, share
 
 
 def affordable(

@@ -82,6 +82,7 @@ def _remove_own(folder: Path) -> None:
 
 
 SAMPLES = 600  # as many points as a picture shows well; t-SNE takes seconds for them
+EMBEDDED_FROM = 100  # samples: fewer are drawn on their principal components, where neighbourhoods would mean little
 
 
 def write_geometry(folder: Path, trained: Sequence[Trained], rows: Sequence[Row], dataset: Dataset) -> None:
@@ -137,4 +138,4 @@ def _picture(features: Tensor) -> Tensor:
         flat = torch.zeros(len(features), 2)
         flat[:, : features.shape[1]] = features
         return flat
-    return analysis.projection(features, "tsne" if len(features) > 100 else "pca").float()
+    return analysis.projection(features, "tsne" if len(features) > EMBEDDED_FROM else "pca").float()

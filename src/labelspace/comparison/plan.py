@@ -5,7 +5,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -17,7 +17,7 @@ TRIALS = 5
 # of a configuration, what a comparison decides for each run by itself
 OF_A_RUN = ("method", "method_options", "space", "teacher", "seed", *FILLED_IN)
 TRAINING = tuple(name for name in Config.model_fields if name not in OF_A_RUN)
-USUAL: dict[str, Any] = {"batch_size": 64, "learning_rate": 3e-3, "schedule": "linear"}
+USUAL: dict[str, object] = {"batch_size": 64, "learning_rate": 3e-3, "schedule": "linear"}
 NEEDED = ("data", "methods", "model", "epochs")
 
 
@@ -40,7 +40,7 @@ class Plan(BaseModel):
     cost: str | None = None
     seeds: int | tuple[int, ...] = Field(6, description="how many, or which; the first one is the tuning seed too")
     strengths: dict[str, tuple[float, ...]] = Field(default_factory=dict, description="what is tried, per method")
-    method_options: dict[str, dict[str, Any]] = Field(default_factory=dict, description="other options, per method")
+    method_options: dict[str, Options] = Field(default_factory=dict, description="other options, per method")
     probabilities: Literal["as is", "inverted"] = "as is"
     margin: float = Field(0.05, gt=0, description="relative changes (of sequences points) within ± this do not matter")
     level: float = Field(0.95, gt=0, lt=1)
@@ -133,7 +133,7 @@ def _config(values: Mapping[str, object]) -> Config:
         raise error.about(owner="compare") from error  # which was called, not train
 
 
-def _options(name: str, given: object) -> Options:
+def _options(name: str, given: object) -> dict[str, object]:
     """Return the options of a method as plain data, arrays as lists."""
     if not isinstance(given, dict):
         expected = "options by their names, for every method"

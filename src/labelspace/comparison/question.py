@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from labelspace.comparison import folder as folders
 from labelspace.comparison.entries import DEFAULT, check_methods
@@ -44,7 +43,7 @@ class Question:
     model: str
     seeds: int | Sequence[int]
     budget: str
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, object] = field(default_factory=dict)
 
     def about(self, dataset: Dataset) -> "Question":
         """Return the question with what is usual for such data, where nothing was said."""

@@ -5,18 +5,19 @@ import shutil
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from labelspace import _checks, data, models, results
+from labelspace import _checks, models, results
 from labelspace.comparison.plan import Plan
 from labelspace.comparison.question import IN_MEMORY
 from labelspace.data import digests
 from labelspace.data.dataset import Dataset
+from labelspace.data.loading import loaded
 from labelspace.report.html import write_html
 from labelspace.report.table import markdown_table, text_table
-from labelspace.results import Best, Result, Row, Verdict
+from labelspace.results import Best, Options, Result, Row, Verdict
 from labelspace.serving.predictions import ready
 from labelspace.training.config import Config
 from labelspace.training.run import Run
@@ -71,7 +72,7 @@ class Comparison:
         return Comparison(place, self.result)
 
     @property
-    def content(self) -> dict[str, Any]:
+    def content(self) -> Options:
         """Everything that was found as JSON data, as ``comparison.json`` holds it."""
         return self.result.plain()
 
@@ -188,7 +189,7 @@ def costly_pictures(folder: Path, result: Result, count: int, allow_damaged: boo
         raise _checks.fail("report", "examples", "left out: the pictures are not on disk", f"data {IN_MEMORY}")
     if result.data.kind != "images" and config.backbone is None:
         raise _checks.fail("report", "examples", "left out: only images can be shown", result.data.kind)
-    dataset = data.load(config.data, **config.data_options)
+    dataset = loaded(config.data, config.data_options)
     if dataset.kind != "images":
         raise _checks.fail("report", "examples", "left out: only images can be shown", dataset.kind)
     if _key(config, dataset) != result.data.key:

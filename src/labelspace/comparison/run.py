@@ -17,7 +17,7 @@ from labelspace.comparison.planning import Setting, set_up, write_plan
 from labelspace.comparison.question import IN_MEMORY, Question
 from labelspace.comparison.result import Comparison
 from labelspace.comparison.summary import VERSIONS, data_facts, title_of, training_words
-from labelspace.comparison.training import Report, Trainer
+from labelspace.comparison.training import Report, Told, Trainer
 from labelspace.criteria.registry import method_name
 from labelspace.data.given import OF_DATA, as_dataset, data_options
 from labelspace.models.registry import model_name
@@ -212,7 +212,7 @@ def _check_alone(plan: Plan, data: object, others: Sequence[str]) -> None:
         raise _checks.fail("compare", "plan", "given without what it decides", f"it with {', '.join(others)}", remedy)
 
 
-def _announced(setting: Setting) -> dict[str, object]:
+def _announced(setting: Setting) -> Told:
     """Return what is told before training."""
     plan, spoken, entries = setting.plan, setting.judging.spoken, setting.entries
     shown = {entry.label for entry in entries}

@@ -43,11 +43,11 @@ from labelspace.spec.words import spoken_space
 from labelspace.training.run import Run
 
 SPACE = DRAWN_FROM[1]
-USUAL = "bleu"
+USUAL = "BLEU"
 MOST = 100.0  # points
 TOKENS = "every wrong token costs 1"
 # the numbers of a row that have a column beside the measure
-SHOWN = {"bleu": ("chrf",), "rouge-1": ("rouge-2", "rouge-l")}
+SHOWN = {"BLEU": ("chrF",), "ROUGE-1": ("ROUGE-2", "ROUGE-L")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,7 @@ class Sequences:
     @classmethod
     def of(cls, plan: Plan, dataset: Dataset, space: str | Path | LabelSpace | None, cost: CostSpec) -> "Sequences":
         """Refuse what makes no sense for texts, and see what they are judged by."""
-        known = {name.lower(): each for name, each in quality.measures(_of_characters(dataset)).items()}
+        known = quality.measures(dataset.source["vocabularies"]["target"]["form"] == "character")
         by = known[_checks.choice("compare", "measure of the data", dataset.source.get("measure", USUAL), known)]
         if cost is not None:
             remedy = f"They are judged by {by.name}: a wrong token has no price."
@@ -141,7 +141,7 @@ class Sequences:
             raise _checks.fail("compare", "probabilities", "left out for sequences", repr(plan.probabilities), remedy)
         _checks.number("compare", "margin", plan.margin, low=0, high=MOST, open_low=True)
         given = space if space is None or isinstance(space, LabelSpace) else named(space, dataset.names)
-        others = [known[key] for key in SHOWN.get(by.name.lower(), ()) if key in known]
+        others = [known[name] for name in SHOWN.get(by.name, ())]
         return cls(plan, dataset, None if given is None else given.subset(list(dataset.names)), by, others)
 
     @property
@@ -223,9 +223,3 @@ class Sequences:
         if self.space is not None:
             self.space.save(folder / SPACE)
         take_home(trained[found.best].runs[found.seed], None, folder / BEST, result)
-
-
-def _of_characters(dataset: Dataset) -> bool:
-    """Return whether texts are compared by characters: where their tokens are characters."""
-    vocabularies = dataset.source.get("vocabularies", {})
-    return bool(vocabularies.get("target", {}).get("form") == "character")

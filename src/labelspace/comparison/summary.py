@@ -76,7 +76,7 @@ def training_words(config: Config) -> str:
 
 def data_facts(config: Config, dataset: Dataset) -> Data:
     """Return what was compared on."""
-    groups = dataset.test.groups
+    groups, group_by = dataset.test.groups, config.data_options.get("group_by")
     return Data(
         name=Path(config.data).name,
         kind=dataset.kind,
@@ -84,7 +84,7 @@ def data_facts(config: Config, dataset: Dataset) -> Data:
         names=tuple(dataset.names),
         counts={name: len(part) for name, part in dataset.parts.items()},
         key=dataset.key,
-        group_by=config.data_options.get("group_by"),
+        group_by=group_by if isinstance(group_by, str) else None,
         test_groups=None if groups is None else len(torch.unique(groups)),
     )
 

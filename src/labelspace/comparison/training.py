@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TypedDict
 
 from labelspace._checks import WorkError
 from labelspace.comparison.entries import Entry
@@ -13,12 +13,42 @@ from labelspace.comparison.plan import Plan
 from labelspace.data.dataset import Dataset
 from labelspace.results import Options, Trial
 from labelspace.sweeps.executors import Executor
-from labelspace.sweeps.grid import Failure, SweepError, outcomes
+from labelspace.sweeps.grid import Failure, FinishedRun, RunReport, SweepError, outcomes
 from labelspace.training.build import Job
 from labelspace.training.config import Config, make_config
 from labelspace.training.run import Run
 
-Report = Callable[[str, dict[str, Any]], None]
+
+class Told(TypedDict, total=False):
+    """What is told while a comparison is made: each event has some of it.
+
+    ``reading`` names the data, ``measuring`` and ``tight`` the budget; ``plan`` says what will be trained, ``run``
+    which run is finished, ``analysis`` says nothing more, ``unchanged`` where everything was found before.
+    """
+
+    data: str
+    budget: str
+    title: str
+    folder: str
+    space: str | None  # in words, as are the prices and an example of them
+    cost: str
+    example: str | None
+    rows: list[str]
+    left_out: list[str]  # methods, for want of a label space
+    options: dict[str, Options]  # of the rows that have some
+    epochs: int
+    trials: tuple[int, int]  # of a method, the fewest and the most
+    phases: dict[str, int]  # the runs of each
+    runs: int
+    phase: str  # tuning or seeds
+    done: int  # runs of the phase
+    of: int
+    name: str  # of the run's folder
+    accuracy: float
+    nll: float
+
+
+Report = Callable[[str, Told], None]  # takes the event's name too
 
 
 class Trainer:
@@ -129,9 +159,20 @@ class Trainer:
         self.failures += [each for each in found if isinstance(each, Failure)]
         return [None if isinstance(each, Failure) else each for each in found]
 
-    def _reporter(self, phase: str) -> Report | None:
+    def _reporter(self, phase: str) -> RunReport | None:
         report = self.report
-        return None if report is None else lambda event, numbers: report(event, {"phase": phase, **numbers})
+        if report is None:
+            return None
+
+        def tell(event: str, run: FinishedRun) -> None:
+            told: Told = {"phase": phase, "done": run["done"], "of": run["of"], "name": run["name"]}
+            if "accuracy" in run:
+                told["accuracy"] = run["accuracy"]
+            if "nll" in run:
+                told["nll"] = run["nll"]
+            report(event, told)
+
+        return tell
 
     def _config(self, entry: Entry, options: Options, seed: int) -> Config:
         space = None if entry.space is None else str(self._space_file(entry))

@@ -21,7 +21,10 @@ FORMS: dict[str, type[Rows]] = {kind.form: kind for kind in (LowRank, TopRows, C
 def from_file(header: Header, tensors: Mapping[str, Tensor]) -> Rows:
     """Return the rule that a label file describes; nothing but the parts of its form is taken."""
     form = _checks.choice("LabelSpace", "form", header["form"], FORMS)
+    facts = header["facts"]
     try:
-        return FORMS[form](**tensors, **header["facts"])
+        if not isinstance(facts, dict):
+            raise TypeError(f"its facts are {facts!r:.60}")
+        return FORMS[form](**tensors, **facts)
     except (TypeError, RuntimeError) as error:  # a part too many or too few, or of a type without these operations
         raise _checks.fail("LabelSpace", "form", f"{form!r} with its parts", str(error)) from error

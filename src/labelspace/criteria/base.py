@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Unpack, final
+from typing import ClassVar, Literal, NamedTuple, Unpack, final
 
 import torch
 from torch import Tensor, nn
@@ -12,7 +12,7 @@ from labelspace._checks import Option
 from labelspace.criteria import targets
 from labelspace.criteria.layout import Batch, Layout, check_device, likeliest, no_autocast
 from labelspace.criteria.statistics import Statistics, StatisticsModule
-from labelspace.criteria.targets import Common, Labels, Reduction, Term, Tuned, with_common
+from labelspace.criteria.targets import IGNORED, Common, Labels, Reduction, Term, Tuned, with_common
 from labelspace.space import LabelSpace
 
 __all__ = ["Common", "Criterion", "Example", "Labels", "Reduction", "Term", "Tuned"]
@@ -59,8 +59,8 @@ class Criterion(StatisticsModule, ABC):
     random: ClassVar[bool] = False
     soft_targets: ClassVar[bool] = True
     label_parameters: ClassVar[tuple[str, ...]] = ()
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"paper": {}}
-    engine_options: ClassVar[Mapping[str, Any]] = {}  # what the training engine sets unless told otherwise
+    presets: ClassVar[Mapping[str, Mapping[str, object]]] = {"paper": {}}
+    engine_options: ClassVar[Mapping[str, object]] = {}  # what the training engine sets unless told otherwise
     engine_supplies: ClassVar[tuple[str, ...]] = ()  # what only it knows: "samples", "epochs", "in_features"
     requires_space: ClassVar[bool] = False  # whether ``labels`` must be a LabelSpace; see also ``looks_at_space``
     space_options: ClassVar[tuple[str, ...]] = ()  # other options that are label spaces
@@ -80,7 +80,7 @@ class Criterion(StatisticsModule, ABC):
         labels: Labels,
         *,
         weight: Tensor | Sequence[float] | None = None,
-        ignore_index: int = -100,
+        ignore_index: int = IGNORED,
         reduction: Reduction = "mean",
         class_dim: int = 1,
         preset: str | None = None,
@@ -236,7 +236,7 @@ class Criterion(StatisticsModule, ABC):
     @classmethod
     def resolved(
         cls, preset: str | None, defaults: Mapping[str, object], given: Mapping[str, object]
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Return options: what was given, else what the preset says, else the default."""
         chosen = {**defaults, **(cls.presets[preset] if preset is not None else {})}
         return {name: chosen[name] if given[name] is None else given[name] for name in defaults}

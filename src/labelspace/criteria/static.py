@@ -153,7 +153,7 @@ def _unit(rows: Tensor) -> Tensor:
     return rows / torch.where(squared > 0, squared, 1).sqrt()
 
 
-def _factor(scale: float | str, matrix: Tensor) -> float:
+def _factor(scale: object, matrix: Tensor) -> object:
     """Return the number that the rows are multiplied by."""
     if not isinstance(scale, str):
         return scale

@@ -14,6 +14,8 @@ from torch import Tensor
 
 from labelspace.space import LabelSpace
 
+IGNORED = -100  # the class of samples that do not count, where nothing else is said: torch's
+
 
 def is_soft(y: Tensor) -> bool:
     """Return whether ``y`` holds probabilities."""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,12 +153,14 @@ def _open(place: Path) -> Entry:
     return Entry(rows, cast(Digests, found), cast(NDArray[np.bool_], kept))
 
 
-def _shape(header: Mapping[str, Any], count: int) -> tuple[int, ...]:
+def _shape(header: Mapping[str, object], count: int) -> tuple[int, ...]:
     """Return the shape in a header, whose type must be one that is written here, and whose size must be right."""
     if header["dtype"] not in DTYPES:
         raise ValueError(f"its type is {header['dtype']!r}, which is never written")
-    shape = tuple(header["shape"])
-    if not shape or any(type(length) is not int or length < 0 for length in shape) or shape[0] != count:
+    given = header["shape"]
+    lengths = given if isinstance(given, list) else []
+    shape = tuple(length for length in lengths if type(length) is int and length >= 0)
+    if not shape or len(shape) < len(lengths) or shape[0] != count:
         raise ValueError("its shape is not that of its rows")
     if prod(shape) * np.dtype(header["dtype"]).itemsize != header["size"] or not header["size"]:
         raise ValueError("its size does not match its shape")

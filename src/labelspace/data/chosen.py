@@ -8,8 +8,8 @@ from numbers import Integral
 
 from labelspace import _checks
 from labelspace._cells import names_in
+from labelspace.data.files import OWNER
 
-OWNER = "data.load"
 NONE = "none"
 END = re.compile(r"(first|last)\s+(\d+|\d+(?:\.\d+)?\s*%)")
 SHARE = re.compile(r"(\d+(?:\.\d+)?)\s*%")
@@ -96,7 +96,7 @@ def plain(options: Mapping[str, object], names: Sequence[str] | None = None) -> 
     return found
 
 
-def classes(value: str | Sequence[object], names: Sequence[str]) -> tuple[str, ...]:
+def classes(value: object, names: Sequence[str]) -> tuple[str, ...]:
     """Return the classes that are meant, in the order given.
 
     Args:
@@ -153,7 +153,7 @@ def count(value: int | str, total: int) -> int | str | None:
     return round(float(found[:-1]) / 100 * total) if isinstance(found, str) else found
 
 
-def _listed(value: str | Sequence[object], names: Sequence[str]) -> list[str]:
+def _listed(value: object, names: Sequence[str]) -> list[str]:
     if isinstance(value, str):
         end = None if value in names else End.read(value)
         if end is not None:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from labelspace import _checks
 from labelspace._tables import pointed
 from labelspace.data.digests import Array
+from labelspace.data.files import OWNER
 from labelspace.data.missing import is_missing
+from labelspace.data.source import ColumnFacts, Source
 from labelspace.data.tables import Columns, check_columns
 
-OWNER = "data.load"
 # a column of texts with more different values than this is no category unless someone says so
 MOST_CATEGORIES = 100
 Rows = NDArray[np.int64]
@@ -49,6 +50,13 @@ class Column:
         texts = [self.fill if is_missing(value) else _spelled(value, places) for value in values]
         found: Array = np.asarray(texts, dtype=object)[:, None] == known
         return found.astype(np.float32)
+
+    def plain(self) -> ColumnFacts:
+        """Return it as plain JSON data."""
+        facts: ColumnFacts = {"name": self.name, "fill": self.fill}
+        if self.categories is not None:
+            facts["categories"] = list(self.categories)
+        return facts
 
     def unseen(self, values: Sequence[object]) -> Counter[str]:
         """Return the categories that the training part does not have, and how often they occur."""
@@ -93,16 +101,12 @@ class Encoding:
         blocks = [column.encode(table[column.name]) for column in self.columns]
         return np.concatenate(blocks, axis=1, dtype=np.float32, casting="same_kind")
 
-    def plain(self) -> list[dict[str, object]]:
+    def plain(self) -> list[ColumnFacts]:
         """Return it as plain JSON data, for a run's record."""
-        return [
-            {"name": column.name, "fill": column.fill}
-            | ({} if column.categories is None else {"categories": list(column.categories)})
-            for column in self.columns
-        ]
+        return [column.plain() for column in self.columns]
 
     @classmethod
-    def stored(cls, facts: Sequence[Mapping[str, Any]]) -> "Encoding":
+    def stored(cls, facts: Sequence[ColumnFacts]) -> "Encoding":
         """Return what ``plain`` wrote down."""
         return cls(
             tuple(
@@ -147,11 +151,11 @@ def _has_decimal_commas(values: Sequence[object]) -> bool:
 
 def encode(
     columns: Columns, kind: Mapping[str, str], order: Sequence[Rows]
-) -> tuple[list[NDArray[np.float32]], dict[str, object]]:
+) -> tuple[list[NDArray[np.float32]], Source]:
     """Return float32 features of three parts, the first of which decides the encoding, and what was done."""
     encoding = Encoding.fit(columns, kind, order[0])
     parts = [{name: [values[row] for row in rows] for name, values in columns.items()} for rows in order]
-    said: dict[str, Any] = {"columns": encoding.features, "encoding": encoding.plain()}
+    said: Source = {"columns": encoding.features, "encoding": encoding.plain()}
     for column in encoding.columns:
         unseen = sum(column.unseen(part[column.name]).total() for part in parts)
         if unseen:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -11,9 +10,10 @@ from torch import Tensor
 from labelspace import _checks
 from labelspace.data import chosen, splits
 from labelspace.data.digests import Digests, of_values
+from labelspace.data.files import OWNER
 from labelspace.data.normalize import Normalize, statistics
+from labelspace.data.source import Kind, Source
 
-Kind = Literal["images", "table", "text", "features", "sequences"]
 PARTS = ("train", "validation", "test")
 
 
@@ -80,7 +80,7 @@ class Dataset:
     test: Split
     names: tuple[str, ...]
     kind: Kind
-    source: Mapping[str, Any]
+    source: Source
     normalize: Normalize
     key: str
     vocabulary: tuple[str, ...] | None = None
@@ -131,12 +131,12 @@ class Dataset:
         rows = splits.subset(y, count, seed)
         train = self.train.take(torch.from_numpy(rows))
         counts = {**self.source.get("counts", {}), "train": count}
-        source = {**self.source, "counts": counts, "limit": {"count": count, "seed": seed}}
+        source: Source = {**self.source, "counts": counts, "limit": {"count": count, "seed": seed}}
         key = of_values(self.key, rows)
         return replace(self, train=train, source=source, key=key, normalize=statistics(train.x, self.kind))
 
 
-def of_classes(dataset: Dataset, classes: str | Sequence[str]) -> Dataset:
+def of_classes(dataset: Dataset, classes: object) -> Dataset:
     """Return the samples of some classes, in all parts, with labels in the order given.
 
     Parts stay what they are: no sample of the test part gets into training, so what was learned from all classes
@@ -154,7 +154,7 @@ def of_classes(dataset: Dataset, classes: str | Sequence[str]) -> Dataset:
     """
     if dataset.kind == "sequences":
         remedy = "Their classes are the tokens of the target: a smaller vocabulary is asked for when they are read."
-        raise _checks.fail(chosen.OWNER, "classes", "left out for pairs of texts", repr(classes), remedy)
+        raise _checks.fail(OWNER, "classes", "left out for pairs of texts", repr(classes), remedy)
     names = chosen.classes(classes, dataset.names)
     if names == dataset.names:
         return dataset
@@ -163,14 +163,16 @@ def of_classes(dataset: Dataset, classes: str | Sequence[str]) -> Dataset:
     parts = {name: _relabelled(part, code) for name, part in dataset.parts.items()}
     _check_samples(parts, names)
     leaks = leaks_between(parts)
-    source = {name: value for name, value in dataset.source.items() if name != "leakage"}
-    source |= {
+    source: Source = {
+        **dataset.source,
         "names": list(names),
         # a space or prices may have been written for all of them
         "all_names": list(dataset.source.get("all_names", dataset.names)),
         "counts": {name: len(part) for name, part in parts.items()},
-        **({"leakage": leaks} if leaks else {}),
     }
+    source.pop("leakage", None)
+    if leaks:
+        source["leakage"] = leaks
     return replace(
         dataset,
         train=parts["train"],
@@ -223,9 +225,9 @@ def _check_samples(parts: Mapping[str, Split], names: Sequence[str]) -> None:
     absent = torch.bincount(parts["train"].y, minlength=len(names)) == 0
     if bool(absent.any()):
         got = f"none of {names[int(absent.nonzero()[0])]!r}"
-        raise _checks.fail(chosen.OWNER, "classes", "classes with training samples", got)
+        raise _checks.fail(OWNER, "classes", "classes with training samples", got)
     if not len(parts["test"]):
-        raise _checks.fail(chosen.OWNER, "classes", "classes with test samples", f"none of {names[0]!r} or another")
+        raise _checks.fail(OWNER, "classes", "classes with test samples", f"none of {names[0]!r} or another")
 
 
 def _shared_rows(earlier: Sequence[Split], part: Split) -> int:

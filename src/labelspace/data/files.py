@@ -15,7 +15,8 @@ from typing import BinaryIO
 from labelspace import _checks, _opening
 from labelspace._opening import BLOCK, HARMLESS, Asked, packed
 
-ASKED = Asked("data.load", "name_or_path")
+OWNER = "data.load"  # whose arguments the messages of this package speak of
+ASKED = Asked(OWNER, "name_or_path")
 HIDDEN = (".", "__MACOSX")
 Identity = tuple[int, int]
 

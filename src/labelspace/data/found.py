@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from labelspace import _checks
 from labelspace.data import labels, splits
 from labelspace.data.chosen import NONE, End
-from labelspace.data.dataset import PARTS, Dataset, Kind, Split, leaks_between
+from labelspace.data.dataset import PARTS, Dataset, Split, leaks_between
 from labelspace.data.digests import Array, Digests, of_values
+from labelspace.data.files import OWNER
 from labelspace.data.normalize import statistics
+from labelspace.data.source import Kind, Source
 
-OWNER = "data.load"
 Rows = NDArray[np.int64]
 
 
@@ -40,7 +41,7 @@ class Taken:
     x: Sequence[Array]
     digests: Sequence[Digests]
     kept: Sequence[NDArray[np.bool_]] | None = None
-    source: Mapping[str, Any] = field(default_factory=dict)
+    source: Source = field(default_factory=Source)
     vocabulary: tuple[str, ...] | None = None
     y: Sequence[Rows] | None = None
     names: tuple[str, ...] = ()
@@ -72,7 +73,7 @@ class Found:
     given: Mapping[str, Rows]
     digests: Digests
     content: str
-    source: Mapping[str, Any]
+    source: Source
     take: Callable[[Sequence[Rows]], Taken]
     groups: Rows | None = None
     texts: Sequence[str] | None = None
@@ -109,15 +110,16 @@ def assemble(found: Found, *, seed: int, validation: float | End | str | None, t
     y = taken.y or [found.y[rows] for rows in order]
     parts = [_split(found, *each) for each in zip(order, taken.x, y, taken.digests, strict=True)]
     leaks = leaks_between({name: part for name, part in zip(PARTS, parts, strict=True)})
-    source = {
+    source: Source = {
         **_text(found.source),
         "content": found.content,
         "names": list(names),
         "counts": {name: len(part) for name, part in zip(PARTS, parts, strict=True)},
         "split": split,
         **_text(taken.source),
-        **({"leakage": leaks} if leaks else {}),
     }
+    if leaks:
+        source["leakage"] = leaks
     options = json.loads(json.dumps(found.source.get("options", {})))
     key = of_values(found.content, found.kind, list(names), options, *order)
     return Dataset(
@@ -133,13 +135,17 @@ def assemble(found: Found, *, seed: int, validation: float | End | str | None, t
     )
 
 
-def _text(value: object) -> Any:
+def _text(source: Source) -> Source:
     """Return plain data in which names of files that are not Unicode text are written so that they can be kept."""
+    return cast(Source, _encodable(source))  # of the same form
+
+
+def _encodable(value: object) -> object:
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, Mapping):
-        return {_text(key): _text(part) for key, part in value.items()}
-    return [_text(part) for part in value] if isinstance(value, list) else value
+        return {_encodable(key): _encodable(part) for key, part in value.items()}
+    return [_encodable(part) for part in value] if isinstance(value, list) else value
 
 
 def _split(found: Found, rows: Rows, x: Array, y: Rows, own: Digests) -> Split:
@@ -160,11 +166,11 @@ def _shares(found: Found, validation: float | End | str | None, test: float | No
     return shares
 
 
-def _order(found: Found, seed: int, shares: Shares) -> tuple[list[Rows], dict[str, object]]:
+def _order(found: Found, seed: int, shares: Shares) -> tuple[list[Rows], dict[str, str | int | list[str]]]:
     """Return the rows of the three parts, and how they came about."""
     validation, test = shares
     given = dict(found.given)
-    said: dict[str, object] = {part: "given" for part in PARTS}
+    said: dict[str, str | int | list[str]] = {part: "given" for part in PARTS}
     if set(given) == {"train", "validation"}:
         # one held-out part: the last measurement comes first, choices get a part of the training data
         given = {"train": given["train"], "test": given["validation"]}

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -19,7 +18,7 @@ from labelspace import _checks, _files
 from labelspace.data import digests
 from labelspace.data.dataset import Dataset, Split
 from labelspace.data.digests import Array
-from labelspace.data.loading import load, option_names
+from labelspace.data.loading import loaded, option_names
 from labelspace.data.normalize import Normalize
 
 # options of data that are given by their own names too; a run's seed is its own, not that of the splits
@@ -28,7 +27,7 @@ FACTS = "facts.json"
 NAME = "data"  # of the folder, between a dot and ``.part``: the ending of what killed processes leave
 
 
-def data_options(owner: str, options: dict[str, Any]) -> dict[str, object]:
+def data_options(owner: str, options: dict[str, object]) -> dict[str, object]:
     """Return the options of data, of which some may have been given by their own names; those are taken out.
 
     Args:
@@ -36,21 +35,24 @@ def data_options(owner: str, options: dict[str, Any]) -> dict[str, object]:
         options: with ``data_options``, and with any of ``OF_DATA``.
     """
     own = {name: options.pop(name) for name in OF_DATA if name in options}
-    others = dict(options.pop("data_options", None) or {})
+    given = options.pop("data_options", None) or {}
+    if not isinstance(given, Mapping):
+        raise _checks.fail_type(owner, "data_options", "options by their names", repr(given))
+    others = dict(given)
     for name in own:
         if name in others:
             raise _checks.fail(owner, name, "given once", f"it in data_options ({others[name]!r}) too")
     return {**others, **{name: value for name, value in own.items() if value is not None}}
 
 
-def as_dataset(data: object, options: Mapping[str, Any] | None = None) -> Dataset:
+def as_dataset(data: object, options: Mapping[str, object] | None = None) -> Dataset:
     """Return a Dataset whose key is that of its content: parts may have been replaced since it was read.
 
     Args:
         data: what ``labelspace.data.load`` takes.
         options: of ``labelspace.data.load``.
     """
-    dataset = load(data, **(options or {}))
+    dataset = loaded(data, options or {})
     arrays = [part for split in dataset.parts.values() for part in (split.x.numpy(), split.y.numpy())]
     groups = [None if split.groups is None else split.groups.numpy() for split in dataset.parts.values()]
     texts = [None if split.text is None else list(split.text) for split in dataset.parts.values()]

@@ -3,28 +3,30 @@
 import io
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelspace import _checks
 from labelspace.data import cache, digests
-from labelspace.data.files import files_below
+from labelspace.data.files import OWNER, files_below
 from labelspace.data.found import Rows, Taken
+from labelspace.data.source import Source
 
 if TYPE_CHECKING:
     from PIL import Image
 
-OWNER = "data.load"
 # decoded in one piece: bytes, and pictures at least and at most
 BLOCK_BYTES, FEWEST, MOST = 1 << 25, 8, 512
 ORIENTATION = 0x0112
+LONGEST = 65_535  # pixels of a side: the most that a JPEG has
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm", ".pbm")
 GREY_MODES = ("1", "L", "LA", "I", "I;16", "I;16L", "I;16B", "I;16N")
 
@@ -61,7 +63,7 @@ def take(pictures: Sequence[Picture], found: digests.Digests, wanted: Wanted, or
     kept = np.split(entry.kept, np.cumsum([len(part) for part in order])[:-1])
     ends = np.cumsum([int(flags.sum()) for flags in kept])[:-1]
     skipped = [chosen[row].name for row in np.flatnonzero(~entry.kept)]
-    source: dict[str, Any] = {"cache": entry.notice} if entry.notice else {}
+    source: Source = {"cache": entry.notice} if entry.notice else {}
     if skipped:
         source["skipped"] = {"count": len(skipped), "files": sorted(skipped)[:20]}
     return Taken(np.split(entry.rows, ends), np.split(entry.digests, ends), kept, source)
@@ -125,10 +127,8 @@ def _check_readable(pictures: Sequence[Picture], results: Sequence[object], skip
 
 def head_of(picture: Picture) -> tuple[str, tuple[int, int]] | Exception:
     """Return the mode and (width, height) of a picture as it is turned, or why it cannot be read."""
-    from PIL import Image
-
     try:
-        with Image.open(io.BytesIO(picture.content())) as image:
+        with _opened(picture) as image:
             turned = image.getexif().get(ORIENTATION) in (5, 6, 7, 8)
             return image.mode, (image.height, image.width) if turned else image.size
     except Exception as error:  # Pillow's plugins raise what they like for damaged files
@@ -137,13 +137,21 @@ def head_of(picture: Picture) -> tuple[str, tuple[int, int]] | Exception:
 
 def decode(picture: Picture, grey: bool, size: tuple[int, int]) -> NDArray[np.uint8] | Exception:
     """Return a picture as ``as_row`` does, or why it cannot be read."""
-    from PIL import Image
-
     try:
-        with Image.open(io.BytesIO(picture.content())) as opened:
+        with _opened(picture) as opened:
             return as_row(opened, grey, size)
     except Exception as error:  # as above
         return _named(error)
+
+
+@contextmanager
+def _opened(picture: Picture) -> Iterator["Image.Image"]:
+    from PIL import Image
+
+    with Image.open(io.BytesIO(picture.content())) as image:
+        if max(image.size) > LONGEST:  # Pillow keeps a pointer for every line, however short
+            raise ValueError(f"{image.width}×{image.height} pixels; a side may have {LONGEST:,}")
+        yield image
 
 
 def as_row(opened: "Image.Image", grey: bool, size: tuple[int, int] | None) -> NDArray[np.uint8]:

@@ -4,7 +4,6 @@ import inspect
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -12,7 +11,7 @@ from labelspace import _checks
 from labelspace.data import pair_report
 from labelspace.data.dataset import Dataset, repeated_rows
 from labelspace.data.known import Reader
-from labelspace.data.loading import load, reader_of
+from labelspace.data.loading import loaded, reader_of
 from labelspace.data.report import DataReport
 from labelspace.data.splits import Say, leak_sentences
 
@@ -20,7 +19,7 @@ from labelspace.data.splits import Say, leak_sentences
 IMBALANCE = 10.0
 
 
-def check(name_or_path: object, *, data_dir: str | Path | None = None, say: Say = str, **options: Any) -> DataReport:
+def check(name_or_path: object, *, data_dir: str | Path | None = None, say: Say = str, **options: object) -> DataReport:
     """Return what is found in a dataset, and what is wrong with it.
 
     Missing values, unreadable pictures and texts that are too long, on which ``load`` stops, are listed as problems
@@ -42,7 +41,7 @@ def check(name_or_path: object, *, data_dir: str | Path | None = None, say: Say 
     with warnings.catch_warnings():
         # leakage is listed among the problems instead
         warnings.simplefilter("ignore", UserWarning)
-        dataset = load(name_or_path, data_dir=data_dir, **{**options, **asked})
+        dataset = loaded(name_or_path, {"data_dir": data_dir, **options, **asked})
     if dataset.kind == "sequences":
         return pair_report.of(dataset, asked, say)
     return _report(dataset, asked, say)

@@ -77,7 +77,7 @@ KNOWN: Mapping[str, Known] = {
         "60,384 messages of programs, English and Vietnamese",
     ),
     "summaries": Known(
-        partial(parallel.read, columns=("description", "summary"), cut="source"),
+        partial(parallel.read, columns=("description", "summary"), cut="source", measure="ROUGE-1"),
         ("summaries",),
         "train.tsv, valid.tsv and test.tsv: description, tab, summary (.gz too)",
         "59,282 descriptions of packages and their one-line summaries",

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from labelspace import _checks
 from labelspace.data.digests import Array
+from labelspace.data.files import OWNER
 
-OWNER = "data.load"
 Codes = NDArray[np.int64]
 # as long as Python turns text into numbers
 WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")

@@ -5,17 +5,16 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 from labelspace import _checks
 from labelspace.data import chosen, files, memory, tables
 from labelspace.data.dataset import Dataset, of_classes
+from labelspace.data.files import OWNER
 from labelspace.data.found import assemble
 from labelspace.data.known import KNOWN, Reader
 from labelspace.data.readers import arrays, cifar, idx, image_folder, items, parallel, table, tiny_imagenet
 from labelspace.data.splits import leak_sentences
 
-OWNER = "data.load"
 PAIRS = "sequences"
 # options that every kind of data takes
 COMMON = ("seed", "validation", "test", "classes", "data_dir", "kind")
@@ -54,7 +53,7 @@ def load(
     classes: str | Sequence[str] | None = None,
     data_dir: str | Path | None = None,
     kind: str | None = None,
-    **options: Any,
+    **options: object,
 ) -> Dataset:
     """Return a dataset in three parts.
 
@@ -91,36 +90,51 @@ def load(
         >>> load({"size": list(range(20)), "kind": ["small"] * 10 + ["large"] * 10}, label="kind").names
         ('large', 'small')
     """
+    common = {
+        "seed": seed,
+        "validation": validation,
+        "test": test,
+        "classes": classes,
+        "data_dir": data_dir,
+        "kind": kind,
+    }
+    return loaded(name_or_path, {**common, **options})
+
+
+def loaded(name_or_path: object, options: Mapping[str, object]) -> Dataset:
+    """Return what ``load`` does, for options as people write them: each is checked when it is used."""
+    seed, classes, data_dir = options.get("seed", 0), options.get("classes"), options.get("data_dir")
     if isinstance(name_or_path, Dataset):
-        own = {"seed": seed or None, "validation": validation, "test": test, "data_dir": data_dir, "kind": kind}
-        asked = {**own, **options}
+        asked = {**dict.fromkeys(COMMON), **options, "seed": seed or None, "classes": None}
         return _cut(name_or_path, classes, [name for name, value in asked.items() if value is not None])
+    if not isinstance(data_dir, str | Path | None):
+        raise _checks.fail_type(OWNER, "data_dir", "a folder", repr(data_dir))
+    kind = options.get("kind")
     read, place = reader_of(name_or_path, data_dir, kind)
-    _checks.whole(OWNER, "seed", seed)
-    held = chosen.validation(validation)
+    seed = _checks.whole(OWNER, "seed", seed)
+    held, test = chosen.validation(options.get("validation")), options.get("test")
     if test is not None:
-        _checks.number(OWNER, "test", test, low=0, high=1, open_low=True, open_high=True)
-    _check_options(read, options)
-    found = read(**options) if place is None else read(place, **options)
+        test = _checks.number(OWNER, "test", test, low=0, high=1, open_low=True, open_high=True)
+    own = {name: value for name, value in options.items() if name not in COMMON}
+    _check_options(read, own)
+    found = read(**own) if place is None else read(place, **own)
     if kind is not None and found.kind != kind:
         raise _checks.fail(OWNER, "kind", f"{found.kind!r} or left out for these data", repr(kind))
     dataset = assemble(found, seed=seed, validation=held, test=test)
     dataset = dataset if classes is None else of_classes(dataset, classes)
     for sentence in leak_sentences(dataset.source):
-        warnings.warn(sentence, UserWarning, stacklevel=2)
+        warnings.warn(sentence, UserWarning, stacklevel=3)
     return dataset
 
 
-def _cut(dataset: Dataset, classes: str | Sequence[str] | None, others: Sequence[str]) -> Dataset:
+def _cut(dataset: Dataset, classes: object, others: Sequence[str]) -> Dataset:
     if others:
         expected = "left out for a Dataset, but for classes"
         raise _checks.fail(OWNER, others[0], expected, f"{', '.join(others)} with one", "Its parts are what they are.")
     return dataset if classes is None else of_classes(dataset, classes)
 
 
-def reader_of(
-    name_or_path: object, data_dir: str | Path | None = None, kind: str | None = None
-) -> tuple[Reader, object]:
+def reader_of(name_or_path: object, data_dir: str | Path | None = None, kind: object = None) -> tuple[Reader, object]:
     """Return the reader of a dataset and what to give it; None for what needs no place."""
     if kind is not None:
         _checks.choice(OWNER, "kind", kind, (PAIRS,))

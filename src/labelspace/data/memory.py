@@ -13,9 +13,9 @@ from torch.utils.data import Dataset as TorchDataset
 from torch.utils.data import IterableDataset
 
 from labelspace import _checks
+from labelspace.data.files import OWNER
 from labelspace.data.tables import PARTS, Columns
 
-OWNER = "data.load"
 FORMS = (
     "a name, a path, a pair (x, y), a DataFrame, a dict of columns, a torch or Hugging Face Dataset, or a dict of parts"
 )
@@ -77,7 +77,7 @@ def parts(source: object) -> dict[str, object]:
     """
     if not is_split(source):
         return {"all": source}
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for key, part in source.items():
         name = SPELLINGS.get(str(key).lower())
         if name is None or name in found:

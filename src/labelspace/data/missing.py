@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelspace import _checks
+from labelspace.data.files import OWNER
 from labelspace.data.found import ranges
 from labelspace.data.parquet import Columns
+from labelspace.data.source import Source
 
-OWNER = "data.load"
 RULES = ("error", "median", "drop")
 # what a cell without a value is often written as
 MISSING = frozenset(["", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>", "#N/A"])
@@ -30,7 +31,7 @@ def is_blank(value: object) -> bool:
 
 def settle(
     table: Columns, counts: dict[str, int], features: Sequence[str], others: Sequence[str], rule: str
-) -> tuple[Columns, dict[str, int], dict[str, object]]:
+) -> tuple[Columns, dict[str, int], Source]:
     """Return the table, the sizes of its parts and what was met, after the rule for missing values.
 
     Args:
@@ -66,8 +67,8 @@ def gaps_of(table: Columns, features: Sequence[str], others: Sequence[str]) -> d
 
 
 def _dropped(
-    table: Columns, counts: Mapping[str, int], gaps: Mapping[str, NDArray[np.bool_]], found: Mapping[str, int]
-) -> tuple[Columns, dict[str, int], dict[str, object]]:
+    table: Columns, counts: Mapping[str, int], gaps: Mapping[str, NDArray[np.bool_]], found: dict[str, int]
+) -> tuple[Columns, dict[str, int], Source]:
     bad = np.logical_or.reduce(list(gaps.values()))
     if bad.all():
         remedy = ("Every row has an empty cell: leave columns out with ", _checks.Setting("ignore"), ".")

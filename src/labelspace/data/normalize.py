@@ -1,12 +1,14 @@
 """What a batch goes through before a model sees it, with statistics of the training part only."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from labelspace.data.source import Kind
 
 # numbers looked at in one piece: few enough for any memory, many enough to be fast
 PIECE = 1 << 22
@@ -19,7 +21,7 @@ TOKENS = ("text", "sequences")
 class Scales(TypedDict):
     """What a record holds of it."""
 
-    kind: str
+    kind: Kind
     mean: list[float]
     std: list[float]
 
@@ -42,7 +44,7 @@ class Normalize:
         tensor([[-1.,  0.]])
     """
 
-    kind: str
+    kind: Kind
     mean: Tensor
     std: Tensor
 
@@ -60,7 +62,7 @@ class Normalize:
         return {"kind": self.kind, "mean": self.mean.tolist(), "std": self.std.tolist()}
 
     @classmethod
-    def stored(cls, facts: Mapping[str, Any]) -> "Normalize":
+    def stored(cls, facts: Scales) -> "Normalize":
         """Return what ``plain`` wrote down; other entries of the record are passed over.
 
         Args:
@@ -74,7 +76,7 @@ class Normalize:
         return cls(facts["kind"], mean, std)
 
 
-def statistics(x: Tensor, kind: str) -> Normalize:
+def statistics(x: Tensor, kind: Kind) -> Normalize:
     """Return the normalisation of a training part.
 
     Args:

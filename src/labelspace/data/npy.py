@@ -13,6 +13,7 @@ import numpy as np
 from labelspace import _checks, _opening
 from labelspace._opening import Asked, check_unpacked
 from labelspace.data.digests import Array
+from labelspace.data.files import OWNER
 
 HEADS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
@@ -65,7 +66,7 @@ class Stored(Mapping[str, Array]):
         argument: that argument.
     """
 
-    def __init__(self, path: Path, owner: str = "data.load", argument: str = "name_or_path") -> None:
+    def __init__(self, path: Path, owner: str = OWNER, argument: str = "name_or_path") -> None:
         """Look what there is."""
         self.path, self.owner, self.argument = path, owner, argument
         if path.is_dir():

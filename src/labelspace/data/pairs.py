@@ -12,10 +12,11 @@ import numpy as np
 from labelspace import _checks
 from labelspace.data import cache, digests
 from labelspace.data.digests import Array, Digests
+from labelspace.data.files import OWNER
 from labelspace.data.found import Found, Rows, Taken, ranges
-from labelspace.data.vocabulary import END, IGNORED, SPECIAL, Form, Ids, Plain, Vocabulary
+from labelspace.data.source import Source, VocabularyFacts
+from labelspace.data.vocabulary import END, IGNORED, SPECIAL, Form, Ids, Vocabulary
 
-OWNER = "data.load"
 SIDES = ("source", "target")
 # of what this file and the vocabulary make of a text: raised when the same texts would become other ids
 VERSION = 1
@@ -69,7 +70,7 @@ class Side:
         )
 
 
-def found(parts: Mapping[str, Texts], sides: Sequence[Side], source: Mapping[str, object]) -> Found:
+def found(parts: Mapping[str, Texts], sides: Sequence[Side], source: Source) -> Found:
     """Return what was found in pairs of texts; their labels and names come after the split.
 
     Args:
@@ -87,16 +88,19 @@ def found(parts: Mapping[str, Texts], sides: Sequence[Side], source: Mapping[str
         vocabularies = {"source": source.vocabulary.plain(), "target": target.vocabulary.plain()}
         cuts = {side.title: made.cut for side, made in zip(sides, (source, target), strict=True) if made.cut}
         notice = source.notice or target.notice
-        said = {
-            "vocabularies": vocabularies,
-            **({"cut": cuts} if cuts else {}),
-            **({"cache": notice} if notice else {}),
-        }
+        said: Source = {"vocabularies": vocabularies}
+        if cuts:
+            said["cut"] = cuts
+        if notice:
+            said["cache"] = notice
         same = [own[0][rows] for rows in order]
         return Taken(
             source.parts, same, None, said, source.vocabulary.tokens, y=target.parts, names=target.vocabulary.tokens
         )
 
+    said: Source = {**source}
+    if dropped:
+        said["dropped"] = dropped
     return Found(
         "sequences",
         # one class: nothing to keep in proportion when parts are split
@@ -105,7 +109,7 @@ def found(parts: Mapping[str, Texts], sides: Sequence[Side], source: Mapping[str
         ranges({name: len(part.lines) for name, part in parts.items()}),
         own[0],
         digests.of_values(*own),
-        {**source, **({"dropped": dropped} if dropped else {})},
+        said,
         take,
         texts=texts[0],
         answers=texts[1],
@@ -195,7 +199,7 @@ def _block(rows: Array) -> cache.Blocks:
     yield rows, np.ones(len(rows), dtype=bool)
 
 
-def _as_bytes(vocabulary: Plain, cut: int) -> Array:
+def _as_bytes(vocabulary: VocabularyFacts, cut: int) -> Array:
     return np.frombuffer(json.dumps({"vocabulary": vocabulary, "cut": cut}).encode(), dtype=np.uint8)[None]
 
 

@@ -1,16 +1,16 @@
 """Which samples are for training, for choosing, and for the last measurement: pure functions of labels and a seed."""
 
 import warnings
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelspace import _checks
 from labelspace.data.digests import Digests
+from labelspace.data.files import OWNER
+from labelspace.data.source import Source
 
-OWNER = "data.load"
 Rows = NDArray[np.int64]
 
 # rows that occur twice are kept together only while they are few: in a small table of categories nearly all repeat
@@ -74,7 +74,7 @@ def subset(y: Rows, count: int, seed: int) -> Rows:
     return _draw(y, wanted, seed)
 
 
-def leak_sentences(source: Mapping[str, Any], say: Say = _in_both_forms) -> list[str]:
+def leak_sentences(source: Source, say: Say = _in_both_forms) -> list[str]:
     """Return one sentence per leak between the parts of a dataset, with its counts and what would help.
 
     Args:
@@ -90,7 +90,7 @@ def leak_sentences(source: Mapping[str, Any], say: Say = _in_both_forms) -> list
     grouped = bool(source.get("options", {}).get("group_by"))
     pairs = "vocabularies" in source
     for name, counts in source.get("leakage", {}).items():
-        came = source.get("split", {}).get(name, "given")
+        came = str(source.get("split", {}).get(name, "given"))
         own = came == "given" or came.endswith("of the data")
         others = "a training sample" if name == "validation" else "a training or validation sample"
         if counts.get("rows"):

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from labelspace import _checks, _tables
 from labelspace._opening import Asked, damaged
 from labelspace.data import files, parquet
+from labelspace.data.files import OWNER
 from labelspace.data.parquet import Columns as Columns
 
-OWNER = "data.load"
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 PARTS = {
     "train": ("train", "training"),

@@ -7,7 +7,6 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import repeat
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from labelspace.data import cache
 from labelspace.data.digests import Array, Digests, of_values
 from labelspace.data.found import Rows, Taken
+from labelspace.data.source import Source
 
 PADDING = 0
 UNKNOWN = 1
@@ -97,7 +97,9 @@ def take(texts: Sequence[str], found: Digests, order: Sequence[Rows], size: int,
         length: how many ids per text.
     """
     parts, words, notice = _cached(texts, found, order, size, length)
-    source: dict[str, Any] = {"words": len(words), **({"cache": notice} if notice else {})}
+    source: Source = {"words": len(words)}
+    if notice:
+        source["cache"] = notice
     return Taken(parts, [found[rows] for rows in order], source=source, vocabulary=words)
 
 

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
 from os import environ
-from typing import Literal, TypedDict, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelspace import _checks, _packages
+from labelspace.data.source import VocabularyFacts
 
 Form = Literal["word", "subword", "character"]
 Ids = NDArray[np.int64]
@@ -35,15 +36,6 @@ PIECE = re.compile(rf"{SPACE}?(?:{LETTERS}(?:['’]{LETTERS})*|[^{SPACE}])")
 # thousand sentences, what is usual for merges at that size, and more characters than people read
 SIZES: Mapping[Form, int] = {"word": 10_000, "subword": 8_000, "character": 4_000}
 PARALLEL = "TOKENIZERS_PARALLELISM"
-
-
-class Plain(TypedDict):
-    """A vocabulary as plain JSON data."""
-
-    form: str
-    tokens: list[str]
-    lowercase: bool
-    merges: list[list[str]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +106,7 @@ class Vocabulary:
             found.append(f"{SPACE}{SPECIAL[UNKNOWN]}" if place == UNKNOWN else self.tokens[place])
         return " ".join("".join(found).replace(SPACE, " ").split())
 
-    def plain(self) -> Plain:
+    def plain(self) -> VocabularyFacts:
         """Return it as plain JSON data, from which ``stored`` makes it again."""
         merges = [list(pair) for pair in self.merges]
         return {"form": self.form, "tokens": list(self.tokens), "lowercase": self.lowercase, "merges": merges}
@@ -214,7 +206,7 @@ def _one_thread() -> Iterator[None]:
 
 def _damage(plain: object) -> str:
     """Return what is wrong with a vocabulary that was written down; nothing if all is well."""
-    if not isinstance(plain, Mapping) or not set(Plain.__annotations__) <= set(plain):
+    if not isinstance(plain, Mapping) or not set(VocabularyFacts.__annotations__) <= set(plain):
         return "something without form, tokens, lowercase and merges"
     tokens, merges = plain["tokens"], plain["merges"]
     if plain["form"] not in get_args(Form) or not isinstance(plain["lowercase"], bool):

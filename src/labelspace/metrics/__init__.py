@@ -1,4 +1,4 @@
-"""Metrics: plain functions of tensors that return numbers, usable without engine or criterion."""
+"""Metrics: plain functions of tensors that return numbers, usable without training or criterion."""
 
 from labelspace.metrics.accuracy import accuracy, balanced_accuracy, confusion_counts, level_accuracy, quadratic_kappa
 from labelspace.metrics.cost import (

@@ -179,7 +179,7 @@ def _levels(space: object) -> Tensor:
         return _groups(space)
     parents = space.source.get("parents") if isinstance(space, LabelSpace) else None
     sound = isinstance(parents, Mapping) and all(isinstance(parent, str) for parent in parents.values())
-    if not isinstance(space, LabelSpace) or parents is None or not sound:
+    if not isinstance(space, LabelSpace) or not isinstance(parents, Mapping) or not sound:
         expected = "a space built by labelspace.tree or labelspace.groups"
         raise _checks.fail("level_accuracy", "tree_space", expected, repr(space))
     _checks.known_names("level_accuracy", "tree_space", space.names, list(parents))
@@ -194,7 +194,9 @@ def _levels(space: object) -> Tensor:
 
 def _groups(space: LabelSpace) -> Tensor:
     """Return the number of each class's group, unless all are in one, and of each class."""
-    group = {name: number for number, members in enumerate(space.source["groups"].values()) for name in members}
+    groups = space.source.get("groups")
+    parts = groups.values() if isinstance(groups, Mapping) else ()
+    group = {name: number for number, members in enumerate(parts) for name in members}
     _checks.known_names("level_accuracy", "tree_space", space.names, list(group))
     codes = [group[name] for name in space.names]
     return torch.tensor([codes, list(range(len(space)))][0 if len(set(codes)) > 1 else 1 :])

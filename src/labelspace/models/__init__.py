@@ -7,6 +7,7 @@ from labelspace.models.network import Network, count_parameters
 from labelspace.models.registry import WITH_MAP, WRITERS, Built, build, names, rebuild, register_model
 from labelspace.models.sentences import Sentences
 from labelspace.models.seq2seq import Seq2Seq
+from labelspace.models.translation import Translation
 
 __all__ = [
     "WITH_MAP",
@@ -17,6 +18,7 @@ __all__ = [
     "Network",
     "Sentences",
     "Seq2Seq",
+    "Translation",
     "backbone",
     "build",
     "count_parameters",

@@ -15,7 +15,7 @@ Factory = Callable[..., nn.Module]
 
 @final
 class GivenNetwork(nn.Module):
-    """A module as the engine wants it: a call returns ``(output, features)``.
+    """A module as training wants it: a call returns ``(output, features)``.
 
     Where the module returns its output alone, the features are what its last linear layer was given; ``feature_dim``
     is None where there is no such layer.
@@ -96,7 +96,7 @@ def from_given(
     A module is copied: every run begins with its weights as they were when it was given.
     """
     if not _takes(content, "vocabulary"):
-        options.pop("vocabulary", None)  # which the engine gives to every network for texts
+        options.pop("vocabulary", None)  # which training gives to every network for texts
     if isinstance(content, nn.Module):
         if options:
             raise _checks.fail("train", "model_options", "left out for a module", list(options))

@@ -15,11 +15,19 @@ from labelspace.models.external import OUTSIDE, efficientnet_lite0, from_timm, f
 from labelspace.models.given import GivenNetwork
 from labelspace.models.network import Network, sample_shape
 from labelspace.models.transformer import from_transformers, transformers_again
+from labelspace.models.translation import Translation, encoder_decoder_again, from_encoder_decoder
 
-WRITERS = ("seq2seq-",)  # how names of networks begin that read and write texts
-Built = Network | GivenNetwork | seq2seq.Seq2Seq
+WRITERS = ("seq2seq-", "hf:")  # how names of networks begin that read and write texts
+Built = Network | GivenNetwork | seq2seq.Seq2Seq | Translation
 Builder = Callable[..., Built]
 Made = TypeVar("Made", bound=given.Factory)
+
+
+def _from_transformers(name: str, input_shape: tuple[int, ...], output_dim: int, **options: object) -> Built:
+    """Return an encoder, or an encoder–decoder where the data has target tokens."""
+    make: Builder = from_encoder_decoder if options.get("targets") is not None else from_transformers
+    return make(name, input_shape, output_dim, **options)
+
 
 PLAIN: dict[str, Builder] = {
     "linear": classic.linear,
@@ -45,7 +53,7 @@ WITH_MAP = (
 )
 # torchvision normalises inside the ones that it fetches weights for
 NORMALISING = ("torchvision:googlenet", "torchvision:inception_v3")
-LIBRARIES: dict[str, Builder] = {"timm": from_timm, "torchvision": from_torchvision, "hf": from_transformers}
+LIBRARIES: dict[str, Builder] = {"timm": from_timm, "torchvision": from_torchvision, "hf": _from_transformers}
 
 
 def names() -> tuple[str, ...]:
@@ -152,7 +160,8 @@ def rebuild(
     if isinstance(name, str) and name.startswith("hf:"):
         owner = f"models.build({name!r})"
         width = _checks.whole(owner, "output_dim", output_dim, low=1)
-        return transformers_again(name[3:], sample_shape(owner, input_shape), width, architecture, kept)
+        again = transformers_again if kept.get("targets") is None else encoder_decoder_again
+        return again(name[3:], sample_shape(owner, input_shape), width, architecture, kept)
     if name == "efficientnet-lite0":
         kept["pretrained"] = False
     if name in NORMALISING and options.get("pretrained"):

@@ -62,7 +62,7 @@ def seq2seq(
     owner = f"models.build({name!r})"
     text_shape(owner, input_shape)
     width, hidden, layers = parse_sizes(name)
-    counts = [_count(owner, key, value) for key, value in (("vocabulary", vocabulary), ("targets", targets))]
+    counts = [token_count(owner, key, value) for key, value in (("vocabulary", vocabulary), ("targets", targets))]
     rate = _checks.number(owner, "dropout", dropout, low=0, high=1, open_high=True)
     _checks.choice(owner, "tied", tied, (True, False))
     if tied and (output_dim != counts[1] or width != hidden):
@@ -87,7 +87,8 @@ def parse_sizes(name: str) -> tuple[int, int, int]:
     return SIZES.get(name, (hidden, hidden, int(found[2] or 1)))
 
 
-def _count(owner: str, argument: str, value: int | None) -> int:
+def token_count(owner: str, argument: str, value: object) -> int:
+    """Return a number of tokens that must be given."""
     if value is None:
         remedy = f"Give it as an option: {argument}=8000."
         raise _checks.fail(owner, argument, "the number of tokens", "nothing", remedy)

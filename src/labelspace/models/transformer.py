@@ -43,18 +43,8 @@ def from_transformers(
         options: values of the configuration that shape the network, for example ``hidden_size=128``.
     """
     owner = f"models.build('hf:{name}')"
-    shape, transformers = _shape(owner, input_shape), _transformers(owner)
-    folder = Path(name)
-    if (folder / "config.json").is_file():
-        values = _saved(owner, folder)
-    else:
-        values = _named(owner, transformers, name, shape)
-        pretrained = False
-    config = _config(owner, transformers, values, options)
-    rows = getattr(config, "vocab_size", None)
-    if vocabulary is not None and isinstance(rows, int) and rows < vocabulary:
-        raise _checks.fail(owner, "vocab_size", f"at least {vocabulary}, the token ids of the data", rows)
-    model = _model(owner, transformers, config, folder if pretrained else None)
+    shape = _shape(owner, input_shape)
+    model, config = first_made(owner, name, shape, pretrained, vocabulary, options)
     return _network(owner, model, shape, output_dim, config)
 
 
@@ -75,14 +65,9 @@ def transformers_again(
         options: as they were given, for a record without a configuration.
     """
     owner = f"models.build('hf:{name}')"
-    shape, transformers = _shape(owner, input_shape), _transformers(owner)
-    if not architecture and name not in transformers.CONFIG_MAPPING:
-        remedy = "An earlier version did not write it; train it again."
-        raise _checks.fail(owner, "architecture", "in the record: folders that it names are not read", None, remedy)
-    given = {} if architecture else {key: value for key, value in options.items() if key != "vocabulary"}
-    values = dict(architecture) if architecture else _named(owner, transformers, name, shape)
-    config = _config(owner, transformers, values, given)
-    return _network(owner, _model(owner, transformers, config, None), shape, output_dim, config)
+    shape = _shape(owner, input_shape)
+    model, config = made_again(owner, name, shape, architecture, options)
+    return _network(owner, model, shape, output_dim, config)
 
 
 class Configured(Protocol):
@@ -92,6 +77,51 @@ class Configured(Protocol):
 
     def to_json_string(self, use_diff: bool) -> str:
         """Return its values as JSON."""
+
+
+def first_made(
+    owner: str,
+    name: str,
+    shape: tuple[int, ...],
+    pretrained: bool,
+    vocabulary: int | None,
+    options: Mapping[str, object],
+) -> tuple[nn.Module, Configured]:
+    """Return the network of a folder or an architecture, and its configuration; arguments as of the above."""
+    transformers, folder = _transformers(owner), Path(name)
+    if (folder / "config.json").is_file():
+        values = _saved(owner, folder)
+    else:
+        values = _named(owner, transformers, name, shape)
+        pretrained = False
+    config = _config(owner, transformers, values, options)
+    rows = getattr(config, "vocab_size", None)
+    if vocabulary is not None and isinstance(rows, int) and rows < vocabulary:
+        raise _checks.fail(owner, "vocab_size", f"at least {vocabulary}, the token ids of the data", rows)
+    return _model(owner, transformers, config, folder if pretrained else None), config
+
+
+def made_again(
+    owner: str,
+    name: str,
+    shape: tuple[int, ...],
+    architecture: Mapping[str, object] | None,
+    options: Mapping[str, object],
+) -> tuple[nn.Module, Configured]:
+    """Return the network of a record, with random weights, and its configuration; no folder is looked at."""
+    transformers = _transformers(owner)
+    if not architecture and name not in transformers.CONFIG_MAPPING:
+        remedy = "An earlier version did not write it; train it again."
+        raise _checks.fail(owner, "architecture", "in the record: folders that it names are not read", None, remedy)
+    given = {} if architecture else {key: value for key, value in options.items() if key != "vocabulary"}
+    values = dict(architecture) if architecture else _named(owner, transformers, name, shape)
+    config = _config(owner, transformers, values, given)
+    return _model(owner, transformers, config, None), config
+
+
+def architecture_of(config: Configured) -> dict[str, object]:
+    """Return what a record holds of a configuration: plain values that shape the network."""
+    return {"model_type": config.model_type, **_shaping(json.loads(config.to_json_string(use_diff=False)))}
 
 
 def _transformers(owner: str) -> ModuleType:
@@ -109,8 +139,7 @@ def _network(owner: str, model: nn.Module, shape: tuple[int, ...], output_dim: i
     body: nn.Module = _TextBody(model) if text else _ImageBody(model)
     sample = torch.ones(1, *shape, dtype=torch.long) if text else torch.zeros(1, *shape)
     network = Network(body, feature_width(owner, body, sample, getattr(config, "hidden_size", None)), output_dim)
-    values = json.loads(config.to_json_string(use_diff=False))
-    network.architecture = {"model_type": config.model_type, **_shaping(values)}
+    network.architecture = architecture_of(config)
     return network
 
 

@@ -4,7 +4,7 @@ A new column is one line in ``columns``: the group it stands under, its head, wh
 and under what heads it is printed in a terminal, if it is. ``report.cells`` and ``report.table`` lay them out.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from labelspace.report import words
 from labelspace.report.cells import Cell, Column, Heads, number_cells
@@ -196,13 +196,20 @@ def runs_columns(material: Material) -> list[Column]:
     results = [[run.folder.result() for run in row.runs] for row in material.rows]
     seeds = tuple(Cell(", ".join(str(each["seed"]) for each in group), len(group)) for group in configs)
     found = [Column(Heads("", "seeds"), "of its runs", seeds)]
-    for key in ("model", "epochs"):
-        cells = tuple(Cell(str(group[0].get(key)), group[0].get(key)) for group in configs)
-        found.append(Column(Heads("", key), "of its runs", cells))
+    chosen: Mapping[str, Sequence[str | int | None]] = {
+        "model": [group[0].get("model") for group in configs],
+        "epochs": [group[0].get("epochs") for group in configs],
+    }
+    for key, values in chosen.items():
+        found.append(Column(Heads("", key), "of its runs", tuple(Cell(str(value), value) for value in values)))
+    measured = {
+        "validation": [[each.get("validation", {}) for each in row] for row in results],
+        "test": [[each.get("test", {}) for each in row] for row in results],
+    }
     for group, key in (("accuracy ↑", "accuracy"), ("NLL ↓", "nll")):
-        for part in ("validation", "test"):
-            values = [_mean([each.get(part, {}).get(key) for each in row]) for row in results]
-            found.append(Column(Heads(group, part), "mean over seeds", number_cells(values, 3)))
+        for part, rows in measured.items():
+            means = [_mean([numbers.get(key) for numbers in row]) for row in rows]
+            found.append(Column(Heads(group, part), "mean over seeds", number_cells(means, 3)))
     return found
 
 

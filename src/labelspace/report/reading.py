@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 import torch
 from safetensors import SafetensorError
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from labelspace import _checks, _files, results
 from labelspace.decisions import Temperature
-from labelspace.records import RunFolder
+from labelspace.records import ConfigRecord, RunFolder
 from labelspace.results import Measure, Result, Role, Row, Rule, Strength, Trial
 from labelspace.space import LabelSpace
 
@@ -30,7 +30,7 @@ class StoredRun:
 
     folder: RunFolder
 
-    def epochs(self) -> list[dict[str, Any]]:
+    def epochs(self) -> list[dict[str, float]]:
         """Return the epoch lines, none where there are none."""
         return self.folder.epochs() if self._has("epochs.jsonl") else []
 
@@ -209,7 +209,7 @@ def read_runs(folders: Sequence[Path], allow_damaged: bool = False) -> Material:
         if space.names != names:
             got = f"{found[0].path.name} and {run.path.name}, whose classes differ"
             raise _checks.fail("report", "runs", "runs on the same classes", got, "Make one report for each.")
-    groups = [sorted(runs, key=lambda run: int(run.config()["seed"])) for runs in grouped.values()]
+    groups = [sorted(runs, key=lambda run: run.config()["seed"]) for runs in grouped.values()]
     configs = [runs[0].config() for runs in groups]
     # one-hot labels are what others are looked at beside, else whatever comes first
     first = next((place for place, config in enumerate(configs) if config["method"] == "onehot"), 0)
@@ -232,7 +232,7 @@ def _run_folders(folder: Path) -> list[Path]:
     return inside
 
 
-def _labels(configs: list[dict[str, Any]]) -> list[str]:
+def _labels(configs: Sequence[ConfigRecord]) -> list[str]:
     """Return a label for each configuration: its method, and as much of what differs as tells them apart."""
     flat = [{**config, **config.get("method_options", {})} for config in configs]
     skipped = {"seed", "method_options", "data", "data_key", "space_key", "option_keys", "teacher_key", "method"}

@@ -1,13 +1,13 @@
 """Everything a comparison found: written as ``comparison.json``, and read again."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import ValidationError
 from pydantic import model_validator as checked_by
 
 from labelspace import _checks, _files
-from labelspace.results.parts import Best, Confusion, Data, Extra, Known, Listed, Part, Prices, Rule, Verdict
+from labelspace.results.parts import Best, Confusion, Data, Extra, Known, Listed, Options, Part, Prices, Rule, Verdict
 from labelspace.results.row import Row
 from labelspace.results.texts import Measure, Neighbourhood, Translation
 
@@ -91,7 +91,7 @@ class Result(Part):
         """The row that the others are compared with."""
         return next((row for row in self.rows if row.role == "reference"), self.rows[0])
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> Options:
         """Return it as JSON data: what was said when it was made, and nothing that is left to its default."""
         return {"format": self.format, **self.model_dump(mode="json", exclude_unset=True)}
 

@@ -200,7 +200,7 @@ def _difference(session: Any, module: Deployed, count: int) -> float:
 
 
 def _metadata(run: Run, decision: Decision) -> dict[str, str]:
-    facts: dict[str, Any] = {
+    facts: dict[str, object] = {
         **decision.plain(),
         "preprocessing": run.preprocessing,
         "config": run.config.model_dump(mode="json", exclude=PRIVATE),

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -209,9 +208,9 @@ def _of_tree(classes: Sequence[str], space: LabelSpace | None) -> LabelSpace:
 
 def _has_paths(space: LabelSpace) -> bool:
     """Return whether there are paths of a taxonomy: an order has steps, of which ``ordinal`` makes prices."""
-    source: Any = space.source
-    while isinstance(source.get("of"), Mapping):  # what a method or a control made of a space
-        source = source["of"]
+    source: Mapping[str, object] = space.source
+    while isinstance(of := source.get("of"), Mapping):  # what a method or a control made of a space
+        source = of
     return space.hops is not None and source.get("builder") != "ordinal"
 
 

@@ -1,7 +1,6 @@
 """What a label space says and where its soft mass goes, in words."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -42,20 +41,21 @@ def _words(space: LabelSpace) -> str:
         return _tree_words(space)
     void = "; no other is possible, so that it is no control" if space.source.get("same") is True else ""
     if builder == "permuted":
-        return f"shuffled: {count} of {space.source['of'].get('builder', 'a matrix')}, under wrong names{void}"
+        return f"shuffled: {count} of {_facts(space.source, 'of').get('builder', 'a matrix')}, under wrong names{void}"
     return _said(space.source, count, space.names) + void
 
 
-def _said(source: Mapping[str, Any], count: str, names: Sequence[str]) -> str:
+def _said(source: Mapping[str, object], count: str, names: Sequence[str]) -> str:
     builder = str(source.get("builder", "a matrix"))
     if builder == "wordnet":
-        return f"WordNet: {sum(name in source['senses'] for name in names)} of {len(names)} names mapped"
+        return f"WordNet: {sum(name in _facts(source, 'senses') for name in names)} of {len(names)} names mapped"
     if builder == "groups":
-        used = [members for members in source["groups"].values() if set(members) & set(names)]
+        members = [part for part in _facts(source, "groups").values() if isinstance(part, list)]
+        used = [part for part in members if set(part) & set(names)]
         return f"groups: {count} in {_counted(len(used), 'group')}"
     if builder in ("random_like", "relations"):
         how = "random rows, as flat as those" if builder == "random_like" else "relations"
-        return f"{how} of {source['of'].get('builder', 'a matrix')}: {count}"
+        return f"{how} of {_facts(source, 'of').get('builder', 'a matrix')}: {count}"
     return {
         "uniform": f"uniform: {count}, all equally near",
         "text": f"text: {count} by their names, read by {source.get('encoder')}",
@@ -64,8 +64,20 @@ def _said(source: Mapping[str, Any], count: str, names: Sequence[str]) -> str:
     }.get(builder, f"{builder}: {count}")
 
 
+def _facts(source: Mapping[str, object], name: str) -> Mapping[str, object]:
+    """Return facts inside a source, which may say anything."""
+    found = source[name]
+    if not isinstance(found, Mapping):
+        raise TypeError(f"{name!r} of a source must be names and values, not {found!r:.60}")
+    return found
+
+
+def _parents(space: LabelSpace) -> dict[str, str]:
+    return {name: str(parent) for name, parent in _facts(space.source, "parents").items()}
+
+
 def _tree_words(space: LabelSpace) -> str:
-    parents: Mapping[str, str] = space.source["parents"]
+    parents = _parents(space)
     groups = {parents[name] for name in space.names} - {ROOT}
     depth = 0
     for name in space.names:
@@ -78,7 +90,7 @@ def _tree_words(space: LabelSpace) -> str:
     return f"tree: {_counted(len(space), 'class')} in {_counted(len(groups), 'group')}, depth {depth}"
 
 
-def _counted(number: int, word: str) -> str:
+def _counted(number: object, word: str) -> str:
     return f"1 {word}" if number == 1 else f"{number} {word}{'es' if word.endswith('s') else 's'}"
 
 
@@ -131,7 +143,8 @@ def _shares(space: LabelSpace, near: Tensor) -> tuple[float, float]:
 
 def _siblings(space: LabelSpace) -> Tensor:
     """Return which classes have the same lowest parent; a class at the top has none."""
-    parents = [space.source["parents"][name] or name for name in space.names]
+    above = _parents(space)
+    parents = [above[name] or name for name in space.names]
     number = {parent: place for place, parent in enumerate(dict.fromkeys(parents))}
     codes = torch.tensor([number[parent] for parent in parents])
     return codes[:, None] == codes[None, :]

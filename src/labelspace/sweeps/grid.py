@@ -3,11 +3,11 @@
 import itertools
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from labelspace import _plugins
 from labelspace._checks import WorkError
@@ -23,10 +23,23 @@ from labelspace.sweeps.present import Present, alike, forget, known_device, know
 from labelspace.training.asked import named_parts
 from labelspace.training.build import Job, prepare
 from labelspace.training.config import Config, make_config
-from labelspace.training.loop import Report
+from labelspace.training.loop import Numbers, Report
 from labelspace.training.run import Run, own_threads_and_draws, train_job
 
 PROGRESS = ".progress.part"  # the ending that finishing a run sweeps away
+
+
+class FinishedRun(TypedDict):
+    """What is told of a run that is finished: the event ``run``."""
+
+    done: int  # how many are
+    of: int
+    name: str  # of its folder
+    accuracy: NotRequired[float]  # on test data, where there are any
+    nll: NotRequired[float]
+
+
+RunReport = Callable[[str, FinishedRun], None]
 
 
 class Done(NamedTuple):
@@ -99,7 +112,7 @@ def outcomes(
     space: LabelSpace | None = None,
     executor: Executor | None = None,
     checkpoint_seconds: float = 30.0,
-    report: Report | None = None,
+    report: RunReport | None = None,
     vectorise: bool = True,
     job: Job | None = None,
 ) -> list[Run | Failure]:
@@ -143,13 +156,13 @@ def outcomes(
                 found[number] = name
                 if report is not None:
                     test = RunFolder(folder / name).result()["test"]
-                    report("run", {"done": len(runs) + len(found), "of": len(configs), "name": name, **test})
+                    report("run", _finished(len(runs) + len(found), len(configs), name, test))
     runs |= {number: whole(folder / name, Run.of_folder) for number, name in found.items()}
     return [failures.get(number) or runs[number] for number in range(len(configs))]
 
 
 def _present(
-    parts: list[list[int]], configs: Sequence[Config], present: Present, report: Report | None
+    parts: list[list[int]], configs: Sequence[Config], present: Present, report: RunReport | None
 ) -> dict[int, Run]:
     """Return the runs of parts of which nothing is left to do."""
     runs: dict[int, Run] = {}
@@ -158,8 +171,17 @@ def _present(
             runs[number] = run
             if report is not None:
                 name = run.config.run_name()
-                report("run", {"done": len(runs), "of": len(configs), "name": name, **run.result["test"]})
+                report("run", _finished(len(runs), len(configs), name, run.result["test"]))
     return runs
+
+
+def _finished(done: int, of: int, name: str, test: Mapping[str, float]) -> FinishedRun:
+    told: FinishedRun = {"done": done, "of": of, "name": name}
+    if "accuracy" in test:
+        told["accuracy"] = test["accuracy"]
+    if "nll" in test:
+        told["nll"] = test["nll"]
+    return told
 
 
 @contextmanager
@@ -244,7 +266,7 @@ def _progress(folder: Path) -> Report:
     """Return a report that leaves a note in the run's folder about once a second, for whoever watches from outside."""
     last = [time.monotonic()]
 
-    def report(event: str, numbers: dict[str, float | str]) -> None:
+    def report(event: str, numbers: Numbers) -> None:
         if event != "epoch" or time.monotonic() - last[0] < 1:
             return
         last[0] = time.monotonic()

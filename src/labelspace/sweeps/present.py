@@ -6,9 +6,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import final
 
-from labelspace import data
 from labelspace._devices import resolved
 from labelspace.data.dataset import Dataset
+from labelspace.data.loading import loaded
 from labelspace.records import RunFolder
 from labelspace.space import LabelSpace
 from labelspace.training.build import Job, automatic_model, completed, placed, trained_on
@@ -112,4 +112,4 @@ def forget() -> None:
 @lru_cache(maxsize=2)
 def _loaded(name: str, options: str, changed: int) -> Dataset:
     """Return a dataset; a worker reads it once for all its runs."""
-    return data.load(name, **json.loads(options))
+    return loaded(name, json.loads(options))

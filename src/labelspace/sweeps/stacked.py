@@ -44,11 +44,15 @@ class Stack:
         self.loss = _Loss(first.criterion)
         self._recorded: dict[torch.Size, Function] = {}
 
-    def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
+    def parameter_groups(self, weight_decay: float) -> list[dict[str, object]]:
         """Return groups for an optimizer: those of one learner, with the stacked tensors in place of its own."""
         names = {id(parameter): name for name, parameter in self.learners[0].named_parameters()}
         groups = self.learners[0].parameter_groups(weight_decay)
-        return [{**group, "params": [self.parameters[names[id(p)]] for p in group["params"]]} for group in groups]
+        for group in groups:
+            own = group["params"]
+            assert isinstance(own, list)
+            group["params"] = [self.parameters[names[id(parameter)]] for parameter in own]
+        return groups
 
     def backward(self, x: Tensor, y: Tensor) -> Tensor:
         """Set every parameter's gradient and return the members' losses ``(M,)``.
@@ -206,7 +210,7 @@ class _Recorder(TorchDispatchMode):
     def __init__(self, inputs: Sequence[Tensor]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.graph = fx.Graph()
-        self.constants: dict[str, Any] = {}
+        self.constants: dict[str, object] = {}
         self.nodes: dict[int, fx.Node] = {}
         self.seen: list[Tensor] = []  # kept alive: a tensor is known by its id
         self.mutates = False

@@ -3,22 +3,24 @@
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from labelspace import _checks, _devices, _plugins, data, models
+from labelspace import _checks, _devices, _plugins, models
 from labelspace.augment.named import Augment
 from labelspace.criteria import Criterion, criterion_class, make_criterion
 from labelspace.data import chosen
 from labelspace.data.dataset import Dataset
+from labelspace.data.loading import loaded
 from labelspace.learner import Learner
 from labelspace.space import LabelSpace
 from labelspace.spec.named import named
 from labelspace.training.config import Config, generator, stream_seed
-from labelspace.training.feed import Preprocessing, extract
+from labelspace.training.feed import extract
 from labelspace.training.noise import label_noise
+from labelspace.training.preprocessed import Preprocessing
 
 
 class Outline(NamedTuple):
@@ -30,7 +32,7 @@ class Outline(NamedTuple):
     train_samples: int
     tokens: int | None  # how many token ids there are, for text
     # of a record: the configuration of its network, empty where its name says all. Nothing outside is then read
-    recorded: Mapping[str, Any] | None = None
+    recorded: Mapping[str, object] | None = None
 
     @classmethod
     def of(cls, dataset: Dataset) -> "Outline":
@@ -70,7 +72,7 @@ def prepare(
         options: those of the criterion that are label spaces in memory; others are read from where they are said to be.
     """
     config = placed(config)
-    dataset = data.load(config.data, **config.data_options) if dataset is None else dataset
+    dataset = loaded(config.data, config.data_options) if dataset is None else dataset
     _check_choice(config, dataset)
     return completed(*trained_on(config, dataset), space, options)
 
@@ -169,7 +171,7 @@ def option_spaces(
         if spec is None:
             continue
         try:
-            found[name] = _named_space(spec, config, dataset)
+            found[name] = _named_space(spec if isinstance(spec, LabelSpace) else str(spec), config, dataset)
         except _checks.InputError as error:
             raise error.about(argument=name) from error  # a space that goes by the name of the option here
     return found
@@ -255,7 +257,7 @@ def _criterion(
     config: Config, outline: Outline, space: LabelSpace | None, options: Mapping[str, LabelSpace]
 ) -> Criterion:
     kind = criterion_class(config.method)
-    known: dict[str, Any] = {"samples": outline.train_samples, "epochs": config.epochs}
+    known: dict[str, object] = {"samples": outline.train_samples, "epochs": config.epochs}
     if "in_features" in kind.engine_supplies:
         try:
             with torch.device("meta"):
@@ -292,7 +294,7 @@ def _model(config: Config, outline: Outline, width: int) -> models.Built:
 
 def _digest(space: LabelSpace) -> str:
     # vectors turn into relations by the temperature in their source
-    seen: tuple[Any, ...] = (space.names, space.kind, space.source.get("temperature"))
+    seen: tuple[object, ...] = (space.names, space.kind, space.source.get("temperature"))
     if space.rule is not None:
         seen = (*seen, space.rule.form, space.rule.facts())
     content = repr(seen).encode() + b"".join(part.numpy().tobytes() for part in space.tensors.values())

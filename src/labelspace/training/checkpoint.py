@@ -48,9 +48,9 @@ class State(TypedDict):
     """What a checkpoint holds, by the names in the file."""
 
     learner: dict[str, Tensor]
-    optimizer: dict[str, Any]
-    scaler: dict[str, Any]
-    progress: dict[str, Any]
+    optimizer: dict[str, object]
+    scaler: dict[str, object]
+    progress: dict[str, Any]  # the fields of ``Progress``: ``check_state`` looks at each
 
 
 def save(folder: Path, state: State) -> None:

@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -31,18 +31,18 @@ class Config(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
 
     data: str = Field("digits", description="a dataset's name, or a folder or file")
-    data_options: dict[str, Any] = Field(default_factory=dict, description="options of the reader")
+    data_options: dict[str, object] = Field(default_factory=dict, description="options of the reader")
     data_key: str = Field("", description="digest of the data's content and split; filled in when it is read")
     limit: int | str | None = Field(None, description="cap on training samples: a number, or a share such as 50%")
     method: str = Field("onehot", description="registry name of the criterion")
-    method_options: dict[str, Any] = Field(default_factory=dict, description="options of the criterion")
+    method_options: dict[str, object] = Field(default_factory=dict, description="options of the criterion")
     space: str | None = Field(None, description="label space: a word, an order, groups, a taxonomy or a label file")
     space_key: str = Field("", description="digest of the label space; filled in when it is built")
     option_keys: dict[str, str] = Field(
         default_factory=dict, description="digests of options that are label spaces; filled in when they are read"
     )
     model: str = Field("auto", description="a model's name, or auto")
-    model_options: dict[str, Any] = Field(default_factory=dict, description="options of the model")
+    model_options: dict[str, object] = Field(default_factory=dict, description="options of the model")
     backbone: str | None = Field(None, description="frozen network whose features are trained on")
     teacher: str | None = Field(None, description="folder of a finished run whose model teaches (kd)")
     teacher_key: str = Field("", description="digest of the teacher's weights; filled in when it is read")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NotRequired, Protocol, TypedDict
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -12,44 +12,19 @@ from torch.nn.functional import cross_entropy
 from labelspace import _checks, _devices, _distributed
 from labelspace.data import cache, digests
 from labelspace.data.columns import Encoding
-from labelspace.data.dataset import Dataset, Kind, Split
+from labelspace.data.dataset import Dataset, Split
 from labelspace.data.normalize import statistics
+from labelspace.data.source import Raw, ReaderOptions, Source
 from labelspace.learner import Learner
 from labelspace.models.backbones import Backbone
 from labelspace.training.config import Config
+from labelspace.training.preprocessed import InputFacts, Preprocessing
 
 EXTRACTED = 64  # samples that a frozen network reads at a time
 BATCH = 1024  # samples that a trained one does
 HALF = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 IN_MEMORY = 2**30  # bytes; above that, samples are normalised batch by batch
 ON_DEVICE = 0.25  # of what a device has left: samples that take no more go there whole
-
-
-class InputFacts(TypedDict, total=False):
-    """How raw samples become those of a dataset, as ``preprocessing.json`` holds it."""
-
-    kind: Kind | None
-    shape: list[int] | None
-    resized: bool
-    encoding: list[dict[str, object]] | None
-    missing: str
-    text: str | None
-
-
-class Preprocessing(TypedDict):
-    """What a record must hold to build a model again and to prepare its samples: ``preprocessing.json``."""
-
-    kind: Kind
-    names: list[str]
-    input_shape: list[int]
-    mean: list[float]
-    std: list[float]
-    train_samples: int
-    tokens: int | None
-    vocabulary: list[str] | None
-    input: NotRequired[InputFacts]  # not in those of the first version
-    vocabularies: NotRequired[dict[str, dict[str, object]]]  # of pairs of texts: how each side is cut into tokens
-    architecture: NotRequired[dict[str, object]]
 
 
 def preprocessing_of(dataset: Dataset, model: nn.Module) -> Preprocessing:
@@ -76,9 +51,10 @@ def preprocessing_of(dataset: Dataset, model: nn.Module) -> Preprocessing:
 def _described(dataset: Dataset) -> InputFacts:
     """Return what a record must hold so that a run can take raw samples, as plain JSON data."""
     source = dataset.source
-    options = source.get("options", {})
+    options = source.get("options", ReaderOptions())
     # what a frozen network read, where the dataset holds its features
-    raw = source.get("raw", {"kind": None if "backbone" in source else dataset.kind, "shape": None})
+    given = None if "backbone" in source else dataset.kind
+    raw = source.get("raw", Raw(kind=given, shape=None))
     shape = raw["shape"] or (None if "backbone" in source else list(dataset.input_shape))
     size = options.get("resize")
     if raw["kind"] is None and size is not None:
@@ -190,8 +166,8 @@ def extract(dataset: Dataset, backbone: Backbone) -> Dataset:
     for name in dataset.parts.keys() - filled.keys():
         parts[name] = replace(dataset.parts[name], x=parts["train"].x[:0], text=None)
     key = digests.of_values(dataset.key, backbone.key)
-    raw = {"kind": dataset.kind, "shape": list(dataset.input_shape)}
-    source = {**dataset.source, "backbone": backbone.key, "raw": raw}
+    raw: Raw = {"kind": dataset.kind, "shape": list(dataset.input_shape)}
+    source: Source = {**dataset.source, "backbone": backbone.key, "raw": raw}
     normalize = statistics(parts["train"].x, "features")
     return Dataset(
         train=parts["train"],

@@ -14,15 +14,15 @@ from labelspace import _checks
 from labelspace.data import memory, streams, tables
 from labelspace.data import text as tokeniser
 from labelspace.data.columns import Encoding
-from labelspace.data.dataset import Kind
 from labelspace.data.images import ENDINGS
 from labelspace.data.missing import is_blank
 from labelspace.data.npy import Stored
 from labelspace.data.readers import arrays
 from labelspace.data.readers.table import TEXTS
+from labelspace.data.source import Kind
 from labelspace.data.streams import ASKED
 from labelspace.data.tables import Columns
-from labelspace.training.feed import InputFacts, Preprocessing
+from labelspace.training.preprocessed import InputFacts, Preprocessing
 
 OWNER = "Run"
 DTYPES = {"images": torch.uint8, "text": torch.int64}

@@ -11,6 +11,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from labelspace import _checks, _devices, _distributed
 from labelspace.augment.named import Augment
+from labelspace.criteria.targets import IGNORED
 from labelspace.learner import Learner
 from labelspace.training import checkpoint
 from labelspace.training.build import Job, Outline, make_learner, training_labels
@@ -19,8 +20,8 @@ from labelspace.training.feed import Feed, autocast, fit_labels, to_minimise
 from labelspace.training.optimizer import add_penalty, learning_rate, make_optimizer, set_rate
 from labelspace.training.sentences import SentenceFeed, feed_of, measured
 
-Report = Callable[[str, dict[str, float | str]], None]  # an event and its numbers
-IGNORED = -100
+Numbers = dict[str, float | str]  # of an event, by their names
+Report = Callable[[str, Numbers], None]  # takes the event's name too
 
 
 class TrainingError(_checks.WorkError):

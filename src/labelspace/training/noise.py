@@ -15,8 +15,7 @@ from torch import Tensor
 
 from labelspace import _checks
 from labelspace.augment import draws
-
-IGNORED = -100
+from labelspace.criteria.targets import IGNORED
 
 
 def pairwise(y: Tensor, classes: int, rate: float, generator: torch.Generator) -> tuple[Tensor, Tensor]:

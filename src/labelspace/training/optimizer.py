@@ -1,7 +1,5 @@
 """The optimizer and its learning rate: a pure function of the epoch, so that a resumed run needs no scheduler state."""
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
@@ -13,11 +11,12 @@ HEAD = "head.weight"  # of every network: the weights of its last linear layer
 def make_optimizer(config: Config, groups: list[dict[str, object]]) -> torch.optim.Optimizer:
     """Return the optimizer over parameter groups that carry their own weight decay."""
     # a fused one looks on the device itself whether scaled gradients overflowed: the others would wait for the answer
-    form: dict[str, Any] = {"fused" if config.precision == "float16" else "foreach": True}
+    fused = True if config.precision == "float16" else None
+    foreach = None if fused else True
     if config.optimizer == "sgd":
-        return torch.optim.SGD(groups, lr=config.learning_rate, momentum=config.momentum, **form)
+        return torch.optim.SGD(groups, lr=config.learning_rate, momentum=config.momentum, foreach=foreach, fused=fused)
     kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
-    return kind(groups, lr=config.learning_rate, **form)
+    return kind(groups, lr=config.learning_rate, foreach=foreach, fused=fused)
 
 
 def learning_rate(config: Config, epoch: int) -> float:

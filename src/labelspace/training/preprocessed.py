@@ -1,20 +1,48 @@
-"""What ``preprocessing.json`` of a run must hold: checked when it is read, so that a damaged file is one sentence."""
+"""What ``preprocessing.json`` of a run holds: checked when it is read, so that a damaged file is one sentence."""
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, NotRequired, TypedDict, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from labelspace import _checks
 from labelspace._checks import DamagedError, InputError
-from labelspace.data.dataset import Kind
+from labelspace.data.source import ColumnFacts, Kind, VocabularyFacts
 from labelspace.data.vocabulary import Vocabulary
 from labelspace.records import REMEDY
 
 LARGEST = 2**28  # numbers of one sample
 Size = Annotated[int, Field(ge=1, le=LARGEST)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class InputFacts(TypedDict, total=False):
+    """How raw samples become those of a dataset, as ``preprocessing.json`` holds it."""
+
+    kind: Kind | None
+    shape: list[int] | None
+    resized: bool
+    encoding: list[ColumnFacts] | None
+    missing: str
+    text: str | None
+
+
+class Preprocessing(TypedDict):
+    """What a record must hold to build a model again and to prepare its samples: ``preprocessing.json``."""
+
+    kind: Kind
+    names: list[str]
+    input_shape: list[int]
+    mean: list[float]
+    std: list[float]
+    train_samples: int
+    tokens: int | None
+    vocabulary: list[str] | None
+    input: NotRequired[InputFacts]  # not in those of the first version
+    vocabularies: NotRequired[dict[str, VocabularyFacts]]  # of ``source`` and ``target``, of sequences
+    architecture: NotRequired[dict[str, object]]
 
 
 class _Part(BaseModel):
@@ -54,8 +82,8 @@ class _Content(_Part):
     tokens: int | None
     vocabulary: list[str] | None
     input: _Input = _Input()
-    architecture: dict[str, Any] | None = None
-    vocabularies: dict[str, Any] | None = None
+    architecture: dict[str, object] | None = None
+    vocabularies: dict[str, object] | None = None
 
     @model_validator(mode="after")
     def _agrees(self) -> "_Content":
@@ -79,7 +107,7 @@ class _Content(_Part):
             raise ValueError("vocabularies of the tokens that are named")
 
 
-def checked(facts: dict[str, Any], folder: Path) -> dict[str, Any]:
+def checked(facts: Mapping[str, object], folder: Path) -> Preprocessing:
     """Return the facts as they are, after checking them.
 
     Args:
@@ -95,7 +123,7 @@ def checked(facts: dict[str, Any], folder: Path) -> dict[str, Any]:
         raise _unsound(folder, why) from error
     except InputError as error:
         raise _unsound(folder, str(error)) from error
-    return facts
+    return cast(Preprocessing, facts)
 
 
 def _unsound(folder: Path, why: str) -> DamagedError:

@@ -17,7 +17,7 @@ from labelspace.learner import Learner
 from labelspace.space import LabelSpace
 from labelspace.training.build import Outline, make_learner
 from labelspace.training.config import Config
-from labelspace.training.feed import Preprocessing
+from labelspace.training.preprocessed import Preprocessing
 
 STATISTICS = ("mean", "std", "own_mean", "own_std")
 

@@ -1,11 +1,11 @@
 """train() and the Run it gives back."""
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TypedDict, cast
 
 import torch
 from torch import Tensor, nn
@@ -15,28 +15,17 @@ from labelspace._checks import DamagedError, InputError
 from labelspace.criteria import criterion_class
 from labelspace.criteria.layout import likeliest
 from labelspace.learner import Learner
-from labelspace.records import CONFIG, RunFolder, warn_of_damage, whole
+from labelspace.records import CONFIG, RunFolder, RunResult, whole
 from labelspace.space import LabelSpace
 from labelspace.training import predict
 from labelspace.training.asked import asked
 from labelspace.training.build import Job, Outline, make_learner, prepare
 from labelspace.training.config import Config, recorded_config
-from labelspace.training.feed import Preprocessing, preprocessing_of
+from labelspace.training.feed import preprocessing_of
 from labelspace.training.loop import Loop, Report
-from labelspace.training.preprocessed import checked
+from labelspace.training.preprocessed import Preprocessing, checked
 from labelspace.training.restored import Teacher, held, restored
 from labelspace.training.sentences import feed_of, measured, translated
-
-
-class RunResult(TypedDict):
-    """What a run measured: ``result.json``."""
-
-    key: str
-    validation: dict[str, float]  # accuracy and nll; nothing without samples
-    test: dict[str, float]
-    epochs: int
-    best_epoch: int
-    train_samples: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,12 +92,12 @@ class Run:
         weights = stored.weights()  # sound, or refused here
         return cls(
             config=config,
-            result=cast(RunResult, result),
+            result=result,
             epochs=stored.epochs(),
             scores=stored.scores(),
             space=space,
             read_weights=partial(dict[str, Tensor], weights) if hold else stored.weights,
-            preprocessing=cast(Preprocessing, preprocessing),
+            preprocessing=preprocessing,
             option_spaces={name: stored.option_space(name) for name in config.option_keys},
             folder=stored.path,
             times=stored.times(),
@@ -303,7 +292,7 @@ def finished_run(folder: RunFolder) -> Run | None:
     try:
         run = whole(folder.path, Run.of_folder)
     except DamagedError as error:
-        warn_of_damage(error)
+        warnings.warn(f"{error.path} is damaged; the run is computed again.", stacklevel=2)
         return None
     folder.sweep()
     return run
@@ -336,9 +325,9 @@ def keep(run: Run, folder: RunFolder) -> None:
         weights=run.weights,
         scores=run.scores,
         space=run.space,
-        preprocessing=dict(run.preprocessing),
+        preprocessing=run.preprocessing,
         option_spaces=run.option_spaces,
-        result=dict(run.result),
+        result=run.result,
         times=run.times,
         translations=run.translations,
     )
@@ -346,7 +335,8 @@ def keep(run: Run, folder: RunFolder) -> None:
 
 def _finished(job: Job, loop: Loop, learner: Learner, folder: Path | None) -> Run:
     learner.criterion.gather()
-    scores, numbers, texts = {}, {}, {}
+    scores, numbers = {}, {}
+    texts: dict[str, list[str]] = {}
     for part in ("validation", "test"):
         split = job.dataset.parts[part]
         numbers[part], kept = measured(learner, feed_of(split, job.dataset, job.config), job.config)

@@ -9,12 +9,12 @@ import torch
 from labelspace import _checks, _inputs
 from labelspace.data import digests, labels, memory
 from labelspace.data.columns import check_finite
-from labelspace.data.dataset import Kind
 from labelspace.data.digests import Array
+from labelspace.data.files import OWNER
 from labelspace.data.found import Found, Shares, ranges, rows_of
 from labelspace.data.npy import Stored
+from labelspace.data.source import Kind, ReaderOptions, Source
 
-OWNER = "data.load"
 # how the parts may be called, after x_, y_ and groups_
 SUFFIXES = {"train": ("train",), "validation": ("validation", "valid", "val"), "test": ("test",)}
 FEATURES = ("x", "X", "features", "embeddings")
@@ -73,7 +73,7 @@ def read_digits() -> Found:
     x = (bunch.images * 15).astype(np.uint8)[:, None]
     y = bunch.target.astype(np.int64)
     found = digests.of_rows(x)
-    source = {"reader": "digits", "path": "digits", "options": {}}
+    source: Source = {"reader": "digits", "path": "digits", "options": {}}
     content = digests.of_values(x, y)
     shares = Shares(VALIDATION / len(y), TEST / len(y))
     given = ranges({"all": len(y)})
@@ -84,7 +84,7 @@ def found_in(
     stored: Mapping[str, Array],
     names: Sequence[str] | None,
     title: str,
-    options: Mapping[str, object] | None = None,
+    options: ReaderOptions | None = None,
 ) -> Found:
     """Return the dataset that arrays by their names are.
 
@@ -102,8 +102,8 @@ def found_in(
     if group_parts:
         codes = np.unique(np.concatenate(list(group_parts.values())).ravel(), return_inverse=True)[1].astype(np.int64)
     found = digests.of_rows(x)
-    said = {"names": None if names is None else list(names), **(options or {})}
-    facts = {"reader": "arrays", "path": title, "options": said}
+    said: ReaderOptions = {"names": None if names is None else list(names), **(options or {})}
+    facts: Source = {"reader": "arrays", "path": title, "options": said}
     content = digests.of_values(x, y, list(classes), codes if codes is not None else [])
     given = ranges({part: len(values) for part, values in y_parts.items()})
     return Found(kind, y, classes, given, found, content, facts, rows_of(x, found), codes)

@@ -9,6 +9,7 @@ from labelspace import _checks
 from labelspace.data import digests, files, labels
 from labelspace.data.digests import Array
 from labelspace.data.found import Found, ranges, rows_of
+from labelspace.data.source import ReaderOptions, Source
 
 NAMES_10 = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 PIXELS = 3 * 32 * 32
@@ -31,7 +32,7 @@ def read(folder: Path, *, coarse: bool = False, names: Sequence[str] | None = No
     """
     hundred = not _batches(folder)
     if coarse and not hundred:
-        raise _checks.fail("data.load", "coarse", "False for CIFAR-10, which has no coarse labels", coarse)
+        raise _checks.fail(files.OWNER, "coarse", "False for CIFAR-10, which has no coarse labels", coarse)
     train = _batches(folder) or _required(folder, "train.bin")
     test = _required(folder, "test.bin" if hundred else "test_batch.bin")
     batches = [_records(path, 2 if hundred else 1) for path in (*train, *test)]
@@ -42,8 +43,9 @@ def read(folder: Path, *, coarse: bool = False, names: Sequence[str] | None = No
     y, classes = labels.encode(np.concatenate([batch[:, column] for batch in batches]), classes)
     given = ranges({"train": sum(len(batch) for batch in batches[: len(train)]), "test": len(batches[-1])})
     found = digests.of_rows(x)
-    options = {"coarse": coarse, "names": None if names is None else list(names)}
-    source = {"reader": "cifar", "path": folder.name, "options": options, "batches": [path.name for path in train]}
+    options: ReaderOptions = {"coarse": coarse, "names": None if names is None else list(names)}
+    names_of_files = [path.name for path in train]
+    source: Source = {"reader": "cifar", "path": folder.name, "options": options, "batches": names_of_files}
     content = digests.of_files([*train, *test])
     return Found("images", y, classes, given, found, content, source, rows_of(x, found))
 
@@ -58,7 +60,7 @@ def _required(folder: Path, name: str) -> list[Path]:
     if path is None:
         expected = f"a folder with {name} or {name}.gz"
         remedy = "It takes the binary version of CIFAR; the version made of Python pickles is not read."
-        raise _checks.fail("data.load", "name_or_path", expected, f"{folder}, which has none", remedy)
+        raise _checks.fail(files.OWNER, "name_or_path", expected, f"{folder}, which has none", remedy)
     return [path]
 
 

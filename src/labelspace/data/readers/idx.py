@@ -10,6 +10,7 @@ from labelspace import _checks
 from labelspace.data import digests, files, labels
 from labelspace.data.digests import Array
 from labelspace.data.found import Found, ranges, rows_of
+from labelspace.data.source import ReaderOptions, Source
 
 FASHION = (
     "T-shirt/top",
@@ -57,7 +58,8 @@ def read(folder: Path, *, names: Sequence[str] | None = None) -> Found:
     y, classes = labels.encode(np.concatenate([arrays["train", "labels"], arrays["test", "labels"]]), names)
     given = ranges({part: len(arrays[part, "labels"]) for part in ("train", "test")})
     found = digests.of_rows(x)
-    source = {"reader": "idx", "path": folder.name, "options": {"names": None if names is None else list(names)}}
+    options: ReaderOptions = {"names": None if names is None else list(names)}
+    source: Source = {"reader": "idx", "path": folder.name, "options": options}
     return Found("images", y, classes, given, found, digests.of_files(paths.values()), source, rows_of(x, found))
 
 
@@ -81,5 +83,5 @@ def _present(folder: Path, stems: Sequence[str]) -> Path:
     path = files.present(folder, stems)
     if path is None:
         expected = f"a folder with {stems[0]} or {stems[0]}.gz"
-        raise _checks.fail("data.load", "name_or_path", expected, f"{folder}, which has none", "Fetch all four files.")
+        raise _checks.fail(files.OWNER, "name_or_path", expected, f"{folder}, which has none", "Fetch all four files.")
     return path

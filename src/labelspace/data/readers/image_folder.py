@@ -9,10 +9,10 @@ import numpy as np
 
 from labelspace import _checks
 from labelspace.data import digests, files, images, labels
-from labelspace.data.files import HIDDEN
+from labelspace.data.files import HIDDEN, OWNER
 from labelspace.data.found import Found, Rows
+from labelspace.data.source import ReaderOptions
 
-OWNER = "data.load"
 PARTS = {
     "train": "train",
     "training": "train",
@@ -61,7 +61,8 @@ def read(
     pictures = [images.Picture(place.as_posix(), partial(files.whole, folder / place)) for place in kept]
     found = digests.of_bytes(_bytes(picture, skip_unreadable) for picture in pictures)
     wanted = images.Wanted(None if colour is None else not colour, images.size_of(resize), skip_unreadable)
-    options = {"resize": list(wanted.size)[::-1] if wanted.size else None, "colour": colour, "group_by": group_by}
+    size = list(wanted.size)[::-1] if wanted.size else None
+    options: ReaderOptions = {"resize": size, "colour": colour, "group_by": group_by}
     return Found(
         "images",
         y,

@@ -10,22 +10,23 @@ import torch
 from labelspace import _checks, _opening
 from labelspace.data import images, memory, tables
 from labelspace.data.digests import Array
+from labelspace.data.files import OWNER
 from labelspace.data.found import Found
 from labelspace.data.readers import arrays, table
+from labelspace.data.source import ReaderOptions
 
 if TYPE_CHECKING:
     from PIL import Image
 
-OWNER = "data.load"
 PAIR = "pairs (x, y) of a tensor, an array, a picture or a number and a class"
 
 
 @dataclass(frozen=True)
 class _Part:
     x: Array | list[Array]  # a list while pictures may still be grey or coloured
-    y: list[Any]
+    y: list[object]
     classes: tuple[str, ...] | None = None
-    groups: list[Any] | None = None
+    groups: list[str] | None = None
 
 
 def read(
@@ -76,11 +77,12 @@ def read_pictures(
     wanted = _wanted(resize, colour)
     found = {}
     for name, part in memory.parts(source).items():
+        assert memory.is_hugging_face(part)  # as its form says
         columns = _columns(part, label, group_by, ignore)
         found[name] = _of_pictures(name, part, columns, wanted, names is None)
     stored = {name: part.groups for name, part in found.items()}
     result = _found(found, arrays.grouped(stored if group_by else None, found), names, wanted, "Hugging Face Dataset")
-    options = {**result.source["options"], "group_by": group_by}
+    options: ReaderOptions = {**result.source["options"], "group_by": group_by}
     return replace(result, source={**result.source, "options": options})
 
 
@@ -106,7 +108,7 @@ def _found(
         {name: part.classes for name, part in found.items()}, [c for own in y.values() for c in own]
     )
     stored |= {name: np.asarray(values) for name, values in y.items()}
-    options = {"resize": list(wanted.size)[::-1] if wanted.size else None, "colour": _colour(wanted)}
+    options: ReaderOptions = {"resize": list(wanted.size)[::-1] if wanted.size else None, "colour": _colour(wanted)}
     return arrays.found_in(stored, known if names is None else names, title, options)
 
 
@@ -132,7 +134,7 @@ def _of_items(name: str, part: Any, wanted: images.Wanted) -> _Part:
         x, y = arrays.pair(part)
         return _Part(x, y.tolist() if y.ndim else [])
     rows: list[Array] = []
-    labels: list[Any] = []
+    labels: list[object] = []
     pictured: list[bool] = []
     for number, item in enumerate(_items(name, part)):
         if not isinstance(item, tuple | list) or len(item) != 2:
@@ -145,7 +147,7 @@ def _of_items(name: str, part: Any, wanted: images.Wanted) -> _Part:
 
 
 def _of_pictures(
-    name: str, part: Any, columns: tuple[str, str, str | None], wanted: images.Wanted, named: bool
+    name: str, part: memory.HuggingFace, columns: tuple[str, str, str | None], wanted: images.Wanted, named: bool
 ) -> _Part:
     picture, label, group_by = columns
     rows: list[Array] = []
@@ -157,7 +159,9 @@ def _of_pictures(
     return _Part(rows, y, memory.class_names(part, label) if named else None, groups)
 
 
-def _columns(part: Any, label: str | None, group_by: str | None, ignore: Sequence[str]) -> tuple[str, str, str | None]:
+def _columns(
+    part: memory.HuggingFace, label: str | None, group_by: str | None, ignore: Sequence[str]
+) -> tuple[str, str, str | None]:
     """Return the columns of pictures, labels and groups."""
     for option, wanted in (("label", label), ("group_by", group_by)):
         tables.check_columns(option, [] if wanted is None else [wanted], part.column_names)
@@ -204,9 +208,10 @@ def _row(value: object, wanted: images.Wanted, where: str) -> Array:
     raise _checks.fail_type(OWNER, "name_or_path", PAIR, f"{type(value).__name__} for {where}")
 
 
-def _label(value: Any, number: int, part: str) -> Any:
-    single = isinstance(value, torch.Tensor | np.ndarray | np.generic) and np.prod(value.shape) == 1
-    plain = value.item() if single else value
+def _label(value: object, number: int, part: str) -> object:
+    plain = value
+    if isinstance(value, torch.Tensor | np.ndarray | np.generic) and np.prod(value.shape) == 1:
+        plain = value.item()
     if plain is not None and not isinstance(plain, str | int | float):
         expected = "a class for every sample: a whole number or a text"
         raise _checks.fail_type(OWNER, "y", expected, f"{type(value).__name__} for item {number} of {part!r}")
@@ -233,7 +238,7 @@ def _check_room(rows: Sequence[Array], count: int) -> None:
         raise _checks.fail(OWNER, "name_or_path", f"data of at most {most:,} bytes", got, _opening.REMEDY)
 
 
-def _classes(part: Any) -> tuple[str, ...] | None:
+def _classes(part: object) -> tuple[str, ...] | None:
     """Return the names of classes that a dataset, or the one that it is a subset of, knows as torchvision's do."""
     while not hasattr(part, "classes") and hasattr(part, "dataset"):
         part = part.dataset

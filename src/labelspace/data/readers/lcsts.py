@@ -1,15 +1,17 @@
 """LCSTS: short Chinese texts and summaries between tags; part I is for training, II for validation, III the test."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from labelspace import _checks
 from labelspace.data import pairs
+from labelspace.data.files import OWNER
 from labelspace.data.found import Found
 from labelspace.data.pairs import Both, Side, Texts
+from labelspace.data.source import ReaderOptions, Source
 from labelspace.data.text_files import TextFile, tree_of
 
-OWNER = "data.load"
 PARTS = {"train": "PART_I", "validation": "PART_II", "test": "PART_III"}
 LANGUAGES = ("text", "summary")
 SCORES = (1, 5)
@@ -53,9 +55,17 @@ def read(
     if list(found) == ["train"]:
         found = {"all": found["train"]}
     parts = {part: _texts(file, human_label, part) for part, file in found.items()}
-    options: dict[str, object] = {"human_label": human_label, "tokens": tokens, "vocabulary": vocabulary}
-    options.update(lowercase=lowercase, longest=longest, cut=cut)
-    facts = {"reader": "lcsts", "path": path.name, "options": options, "languages": list(LANGUAGES)}
+    options: ReaderOptions = {
+        "human_label": human_label,
+        "tokens": tokens,
+        "vocabulary": vocabulary,
+        "lowercase": lowercase,
+        "longest": longest,
+        "cut": cut,
+    }
+    languages = list(LANGUAGES)
+    facts: Source = {"reader": "lcsts", "path": path.name, "options": options, "languages": languages}
+    facts["measure"] = "ROUGE-1"
     return pairs.found(parts, sides, facts)
 
 
@@ -85,9 +95,8 @@ def _texts(file: TextFile, human_label: int, part: str) -> Texts:
     return Texts((sources, targets), lines, (file.name, file.name), empty)
 
 
-def _documents(file: TextFile) -> list[tuple[int, str, dict[str, str]]]:
-    """Return the line, the number and the fields of each document."""
-    found: list[tuple[int, str, dict[str, str]]] = []
+def _documents(file: TextFile) -> Iterator[tuple[int, str, dict[str, str]]]:
+    """Yield the line, the number and the fields of each document."""
     begun: tuple[int, str] | None = None
     body: list[str] = []
     for number, line in enumerate(file.lines(), 1):
@@ -101,7 +110,7 @@ def _documents(file: TextFile) -> list[tuple[int, str, dict[str, str]]]:
             absent = [name for name in ("short_text", "summary") if name not in fields]
             if absent:
                 raise _wrong(file, begun[0], f"doc {begun[1]} without {absent[0]}", "a summary and a short_text")
-            found.append((*begun, fields))
+            yield *begun, fields
             begun = None
         elif begun is not None:
             body.append(line)
@@ -109,7 +118,6 @@ def _documents(file: TextFile) -> list[tuple[int, str, dict[str, str]]]:
             raise _wrong(file, number, repr(line[:40]), "documents between <doc id=0> and </doc>")
     if begun is not None:
         raise _wrong(file, begun[0], f"doc {begun[1]} without an end", f"{CLOSING} after each document")
-    return found
 
 
 def _wrong(file: TextFile, line: int, got: str, expected: str) -> _checks.InputError:

@@ -11,11 +11,13 @@ from pathlib import Path
 
 from labelspace import _checks
 from labelspace.data import pairs
+from labelspace.data.files import OWNER
 from labelspace.data.found import Found
 from labelspace.data.pairs import Both, Side, Texts
+from labelspace.data.source import ReaderOptions, Source
 from labelspace.data.text_files import ARCHIVES, Tree, tree_of
 
-OWNER = "data.load"
+MEASURES = ("BLEU", "chrF", "ROUGE-1", "ROUGE-2", "ROUGE-L")
 TABLE = ".tsv"
 # what parts are called, the likeliest first: of Multi30k several tests are published, of IWSLT'15 tests of two years
 STEMS = {
@@ -49,6 +51,7 @@ def read(
     lowercase: bool = False,
     longest: Both = None,
     cut: bool | str = False,
+    measure: str = "BLEU",
 ) -> Found:
     """Return the pairs of sentences in two files, in tables, or in a folder or tar file of either.
 
@@ -73,6 +76,7 @@ def read(
         longest: the largest number of tokens of a text, its end included, or one for source and one for target; if
             not given, 256, or 1,024 characters. A longer text is an error.
         cut: cut longer texts instead; ``"source"`` or ``"target"`` for one side alone.
+        measure: what tells how good texts are when methods are compared: BLEU, chrF, ROUGE-1, ROUGE-2 or ROUGE-L.
     """
     sides = Side.both(tokens, vocabulary, lowercase, longest, cut)
     names = _columns(columns)
@@ -87,10 +91,22 @@ def read(
         parts["test"] = reading.texts(elsewhere, stem, "test")
     if list(parts) == ["train"]:
         parts = {"all": parts["train"]}
-    options: dict[str, object] = {"source": languages[0], "target": languages[1], "test_set": test_set}
-    options.update(tokens=tokens, vocabulary=vocabulary, lowercase=lowercase, longest=longest, cut=cut)
-    options.update(columns=list(names), unescape=unescape)
-    facts = {"reader": "parallel", "path": path.name, "options": options, "languages": list(languages)}
+    options: ReaderOptions = {
+        "source": languages[0],
+        "target": languages[1],
+        "test_set": test_set,
+        "tokens": tokens,
+        "vocabulary": vocabulary,
+        "lowercase": lowercase,
+        "longest": longest,
+        "cut": cut,
+        "columns": list(names),
+        "unescape": unescape,
+    }
+    _checks.choice(OWNER, "measure", measure, MEASURES)
+    facts: Source = {"reader": "parallel", "path": path.name, "options": options, "languages": list(languages)}
+    if measure != "BLEU":
+        facts["measure"] = measure
     return pairs.found(parts, sides, facts)
 
 

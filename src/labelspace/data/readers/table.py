@@ -11,10 +11,11 @@ from labelspace import _checks
 from labelspace.data import columns, digests, labels, memory, tables
 from labelspace.data import missing as rules
 from labelspace.data import text as tokeniser
+from labelspace.data.files import OWNER
 from labelspace.data.found import Found, Rows, Taken, ranges
+from labelspace.data.source import ReaderOptions, Source
 from labelspace.data.tables import Columns
 
-OWNER = "data.load"
 LABELS = ("label", "class", "target", "y")
 TEXTS = ("text", "sentence")
 
@@ -75,16 +76,16 @@ def read(
         memory.check_cells(table, [*roles.features, *others])
     if names is None and roles.label in known:
         names = memory.in_order({"train": known[roles.label]}, table[roles.label])
-    options: dict[str, object] = {"label": roles.label, "text": roles.text, "group_by": group_by, "missing": missing}
+    options: ReaderOptions = {"label": roles.label, "text": roles.text, "group_by": group_by, "missing": missing}
     y, classes = labels.encode(_objects(table[roles.label]), names)
     rows = _Rows(y, classes, ranges(counts), _groups(table, group_by))
-    source = {"reader": "table", "path": "table" if path is None else path.name, "options": options, **facts}
+    origin: Source = {"reader": "table", "path": "table" if path is None else path.name, "options": options, **facts}
     if roles.text is not None:
-        options.update(vocabulary=vocabulary, max_length=max_length)
-        return _texts([str(value) for value in table[roles.text]], rows, source, vocabulary, max_length)
-    options.update(numeric=list(numeric), categorical=list(categorical), ignore=list(ignore))
+        options.update({"vocabulary": vocabulary, "max_length": max_length})
+        return _texts([str(value) for value in table[roles.text]], rows, origin, vocabulary, max_length)
+    options.update({"numeric": list(numeric), "categorical": list(categorical), "ignore": list(ignore)})
     features = {name: table[name] for name in roles.features}
-    return _numbers(features, columns.kinds(features, numeric, categorical), rows, source)
+    return _numbers(features, columns.kinds(features, numeric, categorical), rows, origin)
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def _groups(table: Columns, group_by: str | None) -> Rows | None:
     return np.unique([str(value) for value in table[group_by]], return_inverse=True)[1].astype(np.int64)
 
 
-def _texts(texts: list[str], rows: _Rows, source: Mapping[str, object], size: int, length: int) -> Found:
+def _texts(texts: list[str], rows: _Rows, source: Source, size: int, length: int) -> Found:
     found = digests.of_texts(texts)
 
     def take(order: Sequence[Rows]) -> Taken:
@@ -131,7 +132,7 @@ def _texts(texts: list[str], rows: _Rows, source: Mapping[str, object], size: in
     return Found("text", rows.y, rows.names, rows.given, found, content, source, take, rows.groups, texts)
 
 
-def _numbers(table: Columns, kinds: Mapping[str, str], rows: _Rows, source: Mapping[str, object]) -> Found:
+def _numbers(table: Columns, kinds: Mapping[str, str], rows: _Rows, source: Source) -> Found:
     if not table:
         raise _checks.fail(OWNER, "name_or_path", "a table with columns to learn from", "only the label")
     columns.check_numbers(table, kinds)

@@ -3,15 +3,15 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from labelspace import _checks
 from labelspace.data import digests, files, images, labels
+from labelspace.data.files import OWNER
 from labelspace.data.found import Found
+from labelspace.data.source import Source
 
-OWNER = "data.load"
 SIZE = (64, 64)
 ARCHIVES = (".tar", ".tar.gz", ".tgz")
 
@@ -50,7 +50,7 @@ def read(path: Path, *, names: str = "wnid", skip_unreadable: bool = False) -> F
     shown = wnids if names == "wnid" else _words(wnids, _text(tree, "words.txt"))
     wanted = images.Wanted(grey=False, size=SIZE, skip_unreadable=skip_unreadable)
     given = {"train": np.arange(len(train)), "test": np.arange(len(train), len(y))}
-    source: dict[str, Any] = {"reader": "tiny_imagenet", "path": path.name, "options": {"names": names}}
+    source: Source = {"reader": "tiny_imagenet", "path": path.name, "options": {"names": names}}
     source["wnids"] = list(wnids)
     content = digests.of_values([picture.name for picture in pictures], found, y)
     return Found("images", y, shown, given, found, content, source, lambda o: images.take(pictures, found, wanted, o))

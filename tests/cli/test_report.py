@@ -1,31 +1,15 @@
 """`labelspace report`: pages from what is on disk, without data and without training."""
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
-from threadpoolctl import threadpool_limits
-from torch import Tensor
 from typer.testing import CliRunner, Result
 
 from comparison.small import TINY, write_table
 from labelspace.cli.main import app
-from labelspace.comparison import Comparison, compare, folder
+from labelspace.comparison import Comparison, compare
 from labelspace.sweeps.executors import InProcess
-
-
-def first_two(features: Tensor) -> Tensor:
-    return torch.nn.functional.pad(features.float(), (0, 2))[:, :2]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quickly() -> Iterator[None]:
-    """Draw no neighbour embeddings, which take longer than everything else here."""
-    with pytest.MonkeyPatch.context() as patch, threadpool_limits(1):
-        patch.setattr(folder, "_picture", first_two)
-        yield
 
 
 @pytest.fixture(scope="module")
