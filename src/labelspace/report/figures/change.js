@@ -1,12 +1,10 @@
 "use strict";
-// The change of every row against the reference, with its interval; and of sequences the measure itself.
+// The change of every row against the reference, with its interval.
 
-for (const name of ["quality", "change"]) {
-  prepare.set(name, (change) => {
-    const target = element(`figure-${name}`);
-    whenSeen("first", () => show(target, changeFigure(change, palette(), target.clientWidth)));
-  });
-}
+prepare.set("change", (change) => {
+  const target = element("figure-change");
+  whenSeen("first", () => show(target, changeFigure(change, palette(), target.clientWidth)));
+});
 
 function changeFigure(change, palette, width) {
   const narrow = width < 520;
