@@ -242,7 +242,8 @@ def _affordable(plan: Plan, question: Question, job: Job, rows: int, workers: in
     pace = budgets.pace(job)
     amount = budgets.affordable(seconds, pace, wanted, rows, len(plan.chosen_seeds), workers, _most(job))
     if not amount.enough:
-        tell("tight", {"budget": question.budget, "epochs": amount.epochs})
+        trials = (amount.trials, amount.trials)
+        tell("tight", {"budget": question.budget, "epochs": amount.epochs, "trials": trials})
     sized = plan.with_training(epochs=amount.epochs)
     return sized.model_copy(update={"strengths": _strengths(plan, amount.trials)})
 
