@@ -37,6 +37,8 @@ from labelspace.serving import onnx
 from labelspace.sweeps.executors import InProcess
 from labelspace.training import checkpoint
 from labelspace.training.run import Run, train
+from small_corpus import SMALL as SEQUENCES
+from small_corpus import write_corpus
 
 OF_RUNS = ("config.json", "preprocessing.json", "result.json", "environment.json", "decision.json")
 USES = ("predict", "export", "report", "teach")
@@ -196,6 +198,30 @@ def test_nothing_that_a_run_says_is_reached(
     if name in ("config.json", "preprocessing.json"):
         # where all were refused before they were looked at, nothing would be shown
         assert min(outcomes[0], outcomes[2]) > 0, outcomes
+
+
+@HOW_MANY
+@pytest.mark.parametrize("name", ["config.json", "preprocessing.json", "translations.json"])
+def test_nothing_that_a_run_of_sequences_says_is_reached(
+    outside: Path, tmp_path: Path, name: str, everything: bool
+) -> None:
+    home = train(write_corpus(tmp_path / "corpus"), out=tmp_path / "runs", **SEQUENCES).folder
+    assert home is not None
+    (tmp_path / "new.txt").write_text("one two.\n")
+    uses = {
+        "predict": ["predict", str(home), str(tmp_path / "new.txt"), "--beam", "2"],
+        "report": ["report", str(home), "-o", str(tmp_path / "page.html")],
+    }
+    path, outcomes = home / name, Counter[int]()
+    record = json.loads(path.read_text())
+    for use, words in uses.items():
+        assert run_attacked(words, outside, use) == 0, use
+    for number, (about, changed) in enumerate(attacks(record, outside, everything)):
+        path.write_text(json.dumps(changed))
+        sign_again(home)
+        for use in uses if everything else [("predict", "report")[number % 2]]:
+            outcomes[run_attacked(uses[use], outside, f"{use} {name} {about}")] += 1
+    assert outcomes[2] > 0, outcomes
 
 
 def words_of(content: bytes) -> dict[str, Any]:
