@@ -52,14 +52,16 @@ def compare(
 
     Every method's strength is chosen on validation data with the same number of trials; every method is judged with
     argmax and with temperature + minimum-cost decisions; the reference is the free rival, one-hot labels with those
-    decisions. Killed and called again, it goes on where it was.
+    decisions. Pairs of texts are judged by BLEU, or what their reader says, instead of costs, and by default with the
+    methods' own strengths. Killed and called again, it goes on where it was.
 
     Args:
         data: anything that ``labelspace.data.load`` takes: a name, a folder or file, or something in memory (a pair
             ``(x, y)``, a DataFrame with ``label="column"``, a torch or Hugging Face Dataset, a dict of ready parts);
             digits if left out.
         methods: names, ``Criterion`` classes or factories of criteria, or a dict of them; one-hot is always among them,
-            and eight are compared if left out. ``"NAME=METHOD"`` is another form of a method, with options of its own.
+            and eight (of pairs of texts four) are compared if left out. ``"NAME=METHOD"`` is another form of a method,
+            with options of its own.
         space: what is known about the classes, as ``labelspace.spec.named`` takes it; without it an order of
             numbers or WordNet, where that is possible.
         cost: what mistakes cost, as ``labelspace.spec.prices`` takes it; without it what the space implies.
