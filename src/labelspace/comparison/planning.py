@@ -221,7 +221,9 @@ def _job(plan: Plan, dataset: Dataset | None) -> Job:
 def _sized(plan: Plan, question: Question, job: Job) -> Plan:
     """Return the plan with the model's name, and batches and a rate that suit it unless they were given."""
     dense = job.config.model.startswith(("mlp", "linear"))
-    suited = {"batch_size": 32 if len(job.dataset.train) < SMALL else 128, "learning_rate": 1e-2 if dense else 1e-3}
+    # a pair of texts has a dozen labels and more
+    many = 64 if job.dataset.kind == "sequences" else 128
+    suited = {"batch_size": 32 if len(job.dataset.train) < SMALL else many, "learning_rate": 1e-2 if dense else 1e-3}
     chosen = {name: value for name, value in suited.items() if name not in question.options}
     return plan.with_training(model=job.config.model, **chosen)
 
