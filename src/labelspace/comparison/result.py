@@ -100,7 +100,7 @@ class Comparison:
 
     @property
     def best(self) -> Run:
-        """The run to take home: of the method, and of its seeds, of least validation cost."""
+        """The run to take home: of the best method on validation data, its best seed."""
         return Run.load(self._trained("best") / "best")
 
     @property

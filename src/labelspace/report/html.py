@@ -161,7 +161,7 @@ def _caveats(result: Result) -> list[tuple[str, str]]:
         ("Training", result.training or ""),
         ("Seeds", f"{seeds}{which}{few}" if seeds else ""),
         ("Cost", result.cost.words + (f": {example}" if example else "") if measure is None else ""),
-        ("Judged by", "" if measure is None else f"{measure.title} ({measure.signature})"),
+        ("Judged by", "" if measure is None else f"{measure.title} on the test part, mean over seeds"),
         ("Label space", "" if result.space is None else result.space.words),
         *((f"Options of {row.label}", options) for row in result.rows if (options := _options(row))),
         ("Groups", f"{data.test_groups} in the test part, drawn whole" if data.test_groups else ""),
