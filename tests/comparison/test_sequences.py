@@ -11,6 +11,8 @@ from sacrebleu.metrics import BLEU
 from labelspace import data
 from labelspace._checks import InputError
 from labelspace.comparison import Comparison, compare
+from labelspace.comparison.sequences import Translated
+from labelspace.sequences.quality import measures
 from labelspace.sweeps.executors import InProcess
 from labelspace.training.run import Run
 from small_corpus import SMALL, write_corpus
@@ -165,6 +167,21 @@ def test_what_makes_no_sense_is_refused_in_words(
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "runs").exists()
+
+
+def test_models_that_write_the_same_are_not_told_apart(finished: Comparison, corpus: Path) -> None:
+    runs, dataset = runs_of(finished, 0), data.load(str(corpus), kind="sequences")
+    same = Translated(runs, dataset, measures()["BLEU"])
+    moved = same.change(Translated(runs, dataset, measures()["BLEU"]), 0.95)
+    assert (moved.estimate, moved.low, moved.high, moved.p_value) == (0.0, None, None, None)
+    assert (moved.seeds, moved.samples, moved.note) == (2, 30, "no text counts otherwise")
+
+
+def test_models_that_learned_nothing_are_warned_of(corpus: Path, tmp_path: Path) -> None:
+    asked = {**SMALL, "methods": "uniform", "seeds": 1, "epochs": 1, "learning_rate": 1e-6}
+    found = compare(str(corpus), **asked, out=tmp_path / "runs", executor=InProcess())
+    assert found.warnings[0].startswith("No method reaches 1 BLEU: these models have hardly learned to write")
+    assert found.verdict.kind == "undecided"
 
 
 def test_a_margin_of_classifiers_is_a_share(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ from labelspace.training.run import Run
 SPACE = DRAWN_FROM[1]
 USUAL = "BLEU"
 MOST = 100.0  # points
+LEAST = 1.0  # points that a model reaches which has learned anything
 TOKENS = "every wrong token costs 1"
 # the numbers of a row that have a column beside the measure
 SHOWN = {"BLEU": ("chrF",), "ROUGE-1": ("ROUGE-2", "ROUGE-L")}
@@ -95,6 +96,10 @@ class Translated:
 
     def change(self, reference: "Translated", level: float) -> Interval:
         """Return the difference to another row in points, paired: the same seeds and texts."""
+        if np.array_equal(self.statistics, reference.statistics):
+            # nothing varies, which says nothing about how much it might
+            seeds, texts, _ = self.statistics.shape
+            return Interval(0.0, None, None, level, seeds, texts, "no text counts otherwise")
         return quality.quality_interval(self.by.of_sums, self.statistics, reference.statistics, level=level)
 
     def numbers(self) -> dict[str, float]:
@@ -199,7 +204,7 @@ class Sequences:
         return Found(
             rows=tuple(row.row() for row in rows),
             verdict=judge_texts(rows, self.measure, self.plan.margin, seeds, level),
-            warnings=(*problems, *leak_sentences(self.dataset.source)),
+            warnings=(*problems, *self._unlearned(rows), *leak_sentences(self.dataset.source)),
             best=best,
             seed=seed,
             extra=tuple(Extra(key=each.name.lower(), title=f"{each.name} ↑") for each in self.others),
@@ -207,6 +212,13 @@ class Sequences:
             translations=side_by_side(trained, self.dataset),
             neighbours=neighbourhood(trained, rows),
         )
+
+    def _unlearned(self, rows: Sequence[Compared]) -> list[str]:
+        """Return a warning where nothing is good enough to tell labels apart."""
+        if max(row.quality.value for row in rows if row.quality is not None) >= LEAST:
+            return []
+        what = f"No method reaches {LEAST:g} {self.by.name}: these models have hardly learned to write"
+        return [f"{what}, and tell nothing about labels. Train longer."]
 
     def _row(self, trained: Trained, outcome: Translated) -> Compared:
         return Compared(
