@@ -127,12 +127,19 @@ def test_tensorboard(tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_one_line_and_code_2(arguments: list[str], words: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "labelspace", *arguments, "--out", str(tmp_path)]
+    done = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path)])
+    assert done.exit_code == 2
+    assert isinstance(done.exception, SystemExit)
+    assert words in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_bad_input_of_a_process_is_one_line_too(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "labelspace", "train", "digits", "--epochs", "0", "--out", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert words in done.stderr
-    assert "Traceback" not in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+    assert "`--epochs` must be" in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [["train"], ["data", "list"], ["data", "check"]])

@@ -14,6 +14,7 @@ from labelspace.training.config import STREAMS, Config, generator, make_config, 
 
 # a value of every field that is neither its default nor a place
 OTHERS: dict[str, Any] = {
+    "beam": 3,
     "data_options": {"label": "grade"},
     "data_key": "1",
     "limit": 7,

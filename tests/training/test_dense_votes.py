@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import torch
 
+from labelspace.data.given import as_dataset
 from labelspace.sweeps.members import train_together
 from labelspace.training.build import prepare
 from labelspace.training.config import make_config
 from labelspace.training.loop import Loop
-from labelspace.training.run import Run, as_dataset, train
+from labelspace.training.run import Run, train
 from reference.case import Case
 from reference.zipf import loss as reference_loss
 
