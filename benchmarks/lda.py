@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from results import record
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from labelspace.sources.lda import discriminant_means
+from results import record
 
 HERE = Path(__file__).resolve().parent
 Floats = NDArray[np.floating]

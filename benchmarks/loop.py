@@ -8,7 +8,6 @@ import argparse
 import time
 
 import torch
-from results import record
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -17,6 +16,7 @@ from labelspace.data.dataset import Dataset
 from labelspace.training.build import prepare
 from labelspace.training.config import Config
 from labelspace.training.loop import Loop
+from results import record
 
 
 def bare(model: nn.Module, x: Tensor, y: Tensor, config: Config) -> float:

@@ -8,9 +8,9 @@ import argparse
 import time
 
 import torch
-from results import record
 
 from labelspace.analysis import naa_distances
+from results import record
 
 # classes, features, samples of each class; the first two are what the library promises, the others where they meet
 SHAPES = [

@@ -12,7 +12,6 @@ import statistics
 import time
 
 import torch
-from results import record
 from torch import Tensor, nn
 
 from labelspace import data
@@ -20,6 +19,7 @@ from labelspace.models.sentences import sentences
 from labelspace.training.build import prepare
 from labelspace.training.config import make_config
 from labelspace.training.loop import Loop
+from results import record
 
 OPTIONS = {"labelemb": {"rank": 100}, "lls": {"rank": 64}}
 

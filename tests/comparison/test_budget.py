@@ -1,15 +1,17 @@
 """A budget buys epochs and trials by plain arithmetic, the same for every method, and never more than there is."""
 
 import itertools
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from labelspace.comparison.budget import LONGEST, OVERHEAD, SHORTEST, affordable, epoch_seconds, seconds, wanted_epochs
+from labelspace.comparison.budget import LONGEST, OVERHEAD, SHORTEST, Pace, affordable, pace, seconds, wanted_epochs
 from labelspace.comparison.entries import fewer
 from labelspace.training.build import prepare
 from labelspace.training.config import make_config
+from small_corpus import SMALL, write_corpus
 
 
 @pytest.mark.parametrize(
@@ -45,7 +47,7 @@ amounts = st.tuples(
 @given(amounts)
 def test_never_more_than_the_budget(given_amounts: tuple[float, float, int, int, int, int]) -> None:
     budget, per_epoch, wanted, rows, seeds_, workers = given_amounts
-    found = affordable(budget, per_epoch, wanted, rows, seeds_, workers)
+    found = affordable(budget, Pace(per_epoch), wanted, rows, seeds_, workers)
     assert SHORTEST <= found.epochs <= wanted
     assert found.trials in (3, 5)
     cost = spent(found.epochs, found.trials, per_epoch, rows, seeds_, workers)
@@ -60,8 +62,8 @@ def test_never_more_than_the_budget(given_amounts: tuple[float, float, int, int,
 def test_more_money_never_buys_fewer_trials(
     given_amounts: tuple[float, float, int, int, int, int], more: float
 ) -> None:
-    budget, *rest = given_amounts
-    less, richer = affordable(budget, *rest), affordable(budget * more, *rest)
+    budget, per_epoch, *rest = given_amounts
+    less, richer = (affordable(each, Pace(per_epoch), *rest) for each in (budget, budget * more))
     assume(less.trials == richer.trials)
     assert richer.epochs >= less.epochs
 
@@ -80,7 +82,7 @@ def test_more_money_never_buys_fewer_trials(
     ],
 )
 def test_worked_by_hand(budget: float, expected: tuple[int, int, bool]) -> None:
-    assert affordable(budget, 1.0, wanted=25, rows=10, seeds=3, workers=2) == expected
+    assert affordable(budget, Pace(1.0), wanted=25, rows=10, seeds=3, workers=2) == expected
 
 
 def test_epochs_to_train_to_the_end() -> None:
@@ -92,7 +94,25 @@ def test_epochs_to_train_to_the_end() -> None:
 
 def test_an_epoch_is_measured() -> None:
     job = prepare(make_config(data="digits", model="linear", limit=100))
-    assert 0 < epoch_seconds(job) < 30
+    found = pace(job)
+    assert 0 < found.epoch < 30
+    assert found.after == 0  # nothing is translated
+
+
+def test_translations_are_measured_too(tmp_path: Path) -> None:
+    job = prepare(make_config(data=str(write_corpus(tmp_path / "numbers")), **SMALL))
+    found = pace(job)
+    assert 0 < found.epoch < 60
+    assert 0 <= found.after < 60
+
+
+def test_of_sequences_one_trial_and_time_for_translations() -> None:
+    # 4 rows of 3 runs, 10 s of translations and 1.3 s an epoch by two workers: 7.8 s an epoch beside 78 s
+    asked = {"wanted": 12, "rows": 4, "seeds": 3, "workers": 2, "most": 1}
+    assert affordable(78 + 7.8 * 12 + 0.1, Pace(1.0, 10.0), **asked) == (12, 1, True)
+    assert affordable(78 + 7.8 * 5 + 0.1, Pace(1.0, 10.0), **asked) == (5, 1, True)
+    assert affordable(78, Pace(1.0, 10.0), **asked) == (SHORTEST, 1, False)
+    assert wanted_epochs(29_000, 64, "sequences") == 13
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file
 
 from comparison.small import SMALL, TINY, write_table
-from labelspace.comparison import Comparison, compare, training
+from labelspace.comparison import Comparison, classified, compare
 from labelspace.comparison.outcome import Scores
 from labelspace.decisions.decision import Decision
 from labelspace.records import FILES
@@ -243,8 +243,8 @@ def test_test_samples_influence_no_choice(
         generator = torch.Generator().manual_seed(run.config.seed)
         return scores._replace(test=9 * torch.randn(scores.test.shape, generator=generator))
 
-    honest = training.scores_of
-    monkeypatch.setattr(training, "scores_of", garbled)
+    honest = classified.scores_of
+    monkeypatch.setattr(classified, "scores_of", garbled)
     found = again(finished, tmp_path)
     assert found.content["best"] == finished.content["best"]
     chosen = ("label", "strength", "trials", "runs", "temperatures", "validation_cost", "winner")

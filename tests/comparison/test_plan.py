@@ -50,6 +50,7 @@ def test_every_field_survives(tmp_path: Path) -> None:
 
 # one value for every field of a configuration that all runs share, none of them the usual one
 UNUSUAL: dict[str, Any] = {
+    "beam": 3,
     "data": "elsewhere",
     "data_options": {"label": "y"},
     "limit": 7,

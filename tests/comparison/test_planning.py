@@ -50,14 +50,14 @@ def test_the_plan_of_another_question_is_refused(table: Path, tmp_path: Path, li
 
 def test_what_a_budget_bought_is_kept(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = {name: value for name, value in ASKED.items() if name not in ("epochs", "strengths")}
-    monkeypatch.setattr(planning.budgets, "epoch_seconds", lambda job: 0.01)
+    monkeypatch.setattr(planning.budgets, "pace", lambda job: planning.budgets.Pace(0.01))
     first = compare(str(table), out=tmp_path / "out", budget="1s", **asked)
     assert first.folder is not None
 
     def measured(job: object) -> float:
         raise AssertionError("measured again")
 
-    monkeypatch.setattr(planning.budgets, "epoch_seconds", measured)
+    monkeypatch.setattr(planning.budgets, "pace", measured)
     again = compare(str(table), out=tmp_path / "out", budget="1s", **asked)
     assert again.content == first.content
     path = first.folder / "plan.toml"

@@ -8,7 +8,6 @@ import torch
 
 from comparison.hand_made import SAMPLES, row, table
 from labelspace import data
-from labelspace.comparison.knowledge import gather
 from labelspace.comparison.outcome import Judge, Outcome, Scores
 from labelspace.comparison.plan import make_plan
 from labelspace.comparison.rows import against_reference
@@ -24,14 +23,15 @@ def digits() -> Dataset:
 
 
 def test_the_title_counts_what_was_compared(digits: Dataset) -> None:
-    knowledge = gather(None, "squared", digits, digits.train.y)
     shared = {"methods": ["onehot", "uniform"], "model": "linear", "epochs": 3}
     plan = make_plan(**shared, data="somewhere/digits", seeds=[3, 5], label_noise="pairwise:0.1")
-    assert title_of(plan, knowledge, digits) == (
+    assert title_of(plan, "cost: squared", digits) == (
         "digits · 10 classes · linear · 800 train / 300 val / 697 test · label noise pairwise:0.1 · 2 seeds: 3, 5"
-        f" · cost: {knowledge.spoken.cost}"
+        " · cost: squared"
     )
-    assert "1 seed ·" in title_of(make_plan(**shared, data="digits", seeds=1), knowledge, digits)
+    assert "1 seed ·" in title_of(make_plan(**shared, data="digits", seeds=1), "judged by BLEU", digits)
+    texts = replace(digits, kind="sequences", source={"languages": ["en", "de"]})
+    assert "digits · en→de · 10 tokens · linear" in title_of(plan, "judged by BLEU", texts)
     facts = data_facts(plan.config, digits)
     assert (facts.name, facts.counts, facts.test_groups) == (
         "digits",

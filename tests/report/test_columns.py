@@ -4,10 +4,11 @@ from dataclasses import replace
 from typing import Any
 
 from labelspace.report import columns as module
-from labelspace.report.columns import Cell, Column, Heads, Table, columns, page_table
+from labelspace.report.cells import Cell, Column, Heads, Table, page_table
+from labelspace.report.columns import columns
 from labelspace.report.table import markdown_table, text_table
 from labelspace.results import Result
-from small_results import REFERENCE, result
+from small_results import REFERENCE, of_texts, result
 
 THIN = "\N{NARROW NO-BREAK SPACE}"
 
@@ -77,3 +78,23 @@ def test_a_new_column_is_one_edit(monkeypatch: Any) -> None:
     assert page_table(module.columns(given), given.rows).groups[-1] == ("new ↑", 1)
     assert "2.25" in text_table(given)
     assert "new ↑ it" in markdown_table(given)
+
+
+def test_of_sequences_the_measure_stands_for_the_cost() -> None:
+    given = of_texts()
+    made = shown(given)
+    assert made.groups == (("", 2), ("BLEU ↑", 2), ("vs one-hot", 3), ("chrF ↑", 1), ("tokens", 2))
+    texts = [[cell.text for cell in line.cells] for line in made.rows]
+    assert texts[0] == ["–", "1", "31.2", "[29.9, 32.6]", "–", "–", "–", "55.0", "0.600", "9.25"]
+    moved = ["+0.7 ●", "[+0.1, +1.3]", "0.021"]
+    assert texts[1] == ["▸ σ 0.10", "1", "31.9", "–", *moved, "55.0", "0.600", "9.25"]
+    assert [line.cells[2].sort for line in made.rows] == [31.2, 31.9]
+
+
+def test_what_is_printed_of_sequences() -> None:
+    text = text_table(of_texts())
+    assert "cost" not in text
+    assert "BLEU: nrefs:1|case:mixed" in text
+    assert "uniform" in text
+    assert "31.9" in text
+    assert "BLEU: `nrefs:1|case:mixed`" in markdown_table(of_texts())

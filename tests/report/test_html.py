@@ -124,7 +124,7 @@ def test_a_verdict_without_its_mark_is_explained(comparison: Path, tmp_path: Pat
 
 def test_every_figure_has_its_data_its_place_and_its_script(page: Page) -> None:
     parts = set(page.data()) - {"names"}
-    assert parts == set(PRODUCERS) | {"change"}
+    assert parts == set(PRODUCERS) | {"change", "quality"}
     assert parts == set(re.findall(r'^prepare\.set\("(\w+)"', page.source, re.MULTILINE))
     template = files("labelspace.report").joinpath("page.html.j2").read_text()
     assert parts == set(re.findall(r'"(\w+)" in sections', template))

@@ -36,6 +36,8 @@ Example: labelspace compare --methods 'lls,ce=lls,wide=lwal' --option 'ce.terms=
 
 Example: labelspace compare --epochs 90 --optimizer sgd --momentum 0 --schedule step --milestones 45,70 --clip 1
 
+Example: labelspace compare multi30k --model seq2seq-256 --seeds 3 --epochs 12
+
 Example: labelspace compare --scores val.npz test.npz --cost prices.csv"""
 
 # what is heeded beside these two flags
@@ -121,7 +123,9 @@ def compare(
         ),
     ] = None,
     device: shared.Device = None,
-    margin: Annotated[float | None, typer.Option(help="Relative changes within ± this do not matter.")] = None,
+    margin: Annotated[
+        float | None, typer.Option(help="Relative changes (of texts: points) within ± this do not matter.")
+    ] = None,
     level: Annotated[float | None, typer.Option(help="Of the intervals.", show_default="0.95")] = None,
     inverted: Annotated[bool, typer.Option("--inverted", help="Undo a known smoothing before decisions.")] = False,
     plan: Annotated[Path | None, typer.Option(help="Repeat the comparison of this plan.toml exactly.")] = None,

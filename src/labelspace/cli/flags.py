@@ -32,8 +32,10 @@ TYPED_AT = {
     ("make_criterion", "name"): ("method", "methods"),
     ("make_criterion", "option name"): ("option",),
     ("models.build", "name"): ("model",),
+    ("train", "method"): ("method", "methods"),
     ("train", "method_options"): ("option",),
     ("compare", "method_options"): ("option",),
+    ("compare", "probabilities"): ("inverted",),
 }
 
 Arguments = ParamSpec("Arguments")

@@ -47,7 +47,8 @@ class ComparisonBars:
         if event == "measuring":
             self._say(f"measuring one epoch, to see what a budget of {numbers['budget']} buys …")
         if event == "tight":
-            self._say(f"even {numbers['epochs']} epochs and 3 trials take longer than {numbers['budget']}; going on")
+            tried = _trials(numbers["trials"])
+            self._say(f"even {numbers['epochs']} epochs and {tried} take longer than {numbers['budget']}; going on")
         if event == "plan":
             self._announce(numbers)
         if event == "run":
@@ -66,10 +67,8 @@ class ComparisonBars:
             self._say(f"prices  {plan['cost']}: {plan['example']}")
         for label, options in plan["options"].items():
             self._say(f"options {label}: {options_text(options)}")
-        fewest, most = plan["trials"]
-        trials = f"{most} {'trial' if most == 1 else 'trials'}" if fewest == most else f"{fewest} to {most} trials"
         self._say(
-            f"plan    {plan['runs']} runs of {plan['epochs']} epochs, {trials} a method;"
+            f"plan    {plan['runs']} runs of {plan['epochs']} epochs, {_trials(plan['trials'])} a method;"
             f" {Path(plan['folder']) / 'plan.toml'}"
         )
         if plan["left_out"]:
@@ -103,3 +102,9 @@ class ComparisonBars:
             method, _, seed = name.rpartition("-seed")
             self.runs[name] = self.bar.add_task(f"  {method.rpartition('-')[0]} seed {seed}", total=total)
         self.bar.update(self.runs[name], completed=done)
+
+
+def _trials(counts: tuple[int, int]) -> str:
+    """Return the fewest and the most trials of a method in words."""
+    fewest, most = counts
+    return f"{most} {'trial' if most == 1 else 'trials'}" if fewest == most else f"{fewest} to {most} trials"

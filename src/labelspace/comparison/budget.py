@@ -14,9 +14,18 @@ from labelspace.training.build import Job
 from labelspace.training.run import train_job
 
 STEPS = 2000  # after which a small network has learned what it will, about
+OF_SEQUENCES = 6000  # the same of a network that translates
 LONGEST, SHORTEST = 60, 3  # epochs
 MEASURED = 2048  # training samples that one epoch is measured on
+PAIRS = 512  # the same of sequences, each of which has many labels
 OVERHEAD = 1.3  # of sweeps against a single run: starting workers, reading, writing, scoring
+
+
+class Pace(NamedTuple):
+    """Seconds of one epoch, and of what follows the last one: the translations of sequences."""
+
+    epoch: float
+    after: float = 0.0
 
 
 class Amount(NamedTuple):
@@ -40,30 +49,35 @@ def seconds(text: str) -> float:
     return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
 
 
-def wanted_epochs(samples: int, batch_size: int) -> int:
+def wanted_epochs(samples: int, batch_size: int, kind: str = "images") -> int:
     """Return the epochs that training to the end takes, about.
 
     Example:
         >>> wanted_epochs(800, 64), wanted_epochs(10_000, 128)
         (60, 25)
     """
-    return max(SHORTEST, min(LONGEST, STEPS // max(1, -(-samples // batch_size))))
+    steps = OF_SEQUENCES if kind == "sequences" else STEPS
+    return max(SHORTEST, min(LONGEST, steps // max(1, -(-samples // batch_size))))
 
 
-def epoch_seconds(job: Job) -> float:
-    """Return how long one epoch takes, measured on a part of the data: a run of two epochs less one of one."""
+def pace(job: Job) -> Pace:
+    """Return how long a run takes, measured on a part of the data: a run of two epochs less one of one."""
     small, share = _part(job.dataset)
     spent = []
     for epochs in (1, 1, 2):  # the first one warms up
         started = time.perf_counter()
         train_job(Job(job.config.model_copy(update={"epochs": epochs}), small, job.space, job.options))
         spent.append(time.perf_counter() - started)
-    return max(spent[2] - spent[1], spent[2] / 4) / share
+    epoch = max(spent[2] - spent[1], spent[2] / 4)
+    if job.dataset.kind != "sequences":
+        return Pace(epoch / share)
+    translated, all_of_them = (len(data.validation) + len(data.test) for data in (small, job.dataset))
+    return Pace(epoch / share, max(spent[1] - epoch, 0.0) * all_of_them / translated)
 
 
 def _part(dataset: Dataset) -> tuple[Dataset, float]:
     """Return the same share of training and validation samples, and that share; test samples cost nothing here."""
-    share = min(1.0, MEASURED / len(dataset.train))
+    share = min(1.0, (PAIRS if dataset.kind == "sequences" else MEASURED) / len(dataset.train))
     small = replace(
         dataset,
         train=dataset.train.take(torch.arange(max(1, round(share * len(dataset.train))))),
@@ -73,24 +87,29 @@ def _part(dataset: Dataset) -> tuple[Dataset, float]:
     return small, share
 
 
-def affordable(budget: float, per_epoch: float, wanted: int, rows: int, seeds: int, workers: int) -> Amount:
+def affordable(
+    budget: float, pace: Pace, wanted: int, rows: int, seeds: int, workers: int, most: int = TRIALS
+) -> Amount:
     """Return epochs and trials that fit, never fewer trials for one method than for another.
 
     Args:
         budget: in seconds.
-        per_epoch: seconds of one epoch of one run.
+        pace: seconds of one run.
         wanted: epochs that training to the end takes.
         rows: methods and controls.
         seeds: runs of each after tuning.
         workers: runs at a time.
+        most: trials that are worth it; a single one is no tuning, and the run of the first seed.
 
     Example:
-        >>> affordable(600, 1.0, wanted=25, rows=10, seeds=3, workers=2)
+        >>> affordable(600, Pace(1.0), wanted=25, rows=10, seeds=3, workers=2)
         Amount(epochs=11, trials=5, enough=True)
     """
-    for trials, least in ((TRIALS, max(SHORTEST, wanted // 4)), (3, max(SHORTEST, wanted // 8)), (3, SHORTEST)):
-        runs = rows * (trials + seeds)
-        epochs = int(budget * workers / (runs * per_epoch * OVERHEAD))
+    few = min(3, most)
+    for trials, least in ((most, max(SHORTEST, wanted // 4)), (few, max(SHORTEST, wanted // 8)), (few, SHORTEST)):
+        runs = rows * (trials + seeds if trials > 1 else seeds)
+        left = budget * workers - runs * pace.after * OVERHEAD
+        epochs = int(left / (runs * pace.epoch * OVERHEAD))
         if epochs >= least:
             return Amount(min(epochs, wanted), trials, True)
-    return Amount(SHORTEST, 3, False)
+    return Amount(SHORTEST, few, False)

@@ -1,5 +1,6 @@
 """Which label methods a comparison trains: the methods asked for, and the controls of those with a structured space."""
 
+import inspect
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -122,12 +123,24 @@ def to_tune(method: str, options: Mapping[str, object]) -> Tuned | None:
     return None if any(options.get(name) is not None for name in tuned.idle_with) else tuned
 
 
+def usual_strength(method: str, tuned: Tuned) -> float:
+    """Return the strength of a method where none is tried: its own default, else one from the middle.
+
+    Example:
+        >>> usual_strength("uniform", to_tune("uniform", {}))
+        0.1
+    """
+    own = inspect.signature(criterion_class(method)).parameters[tuned.option].default
+    return float(own) if isinstance(own, int | float) else fewer(tuned.values, 1)[0]
+
+
 def make_entries(
     methods: Sequence[str],
     space: LabelSpace | None,
     data_space: LabelSpace | None,
     strengths: Mapping[str, tuple[float, ...]],
     options: Mapping[str, Mapping[str, JsonValue]] = MappingProxyType({}),
+    controls: bool = True,
 ) -> list[Entry]:
     """Return the rows: the reference, the methods, and two controls for each method on the structured space.
 
@@ -137,6 +150,7 @@ def make_entries(
         data_space: what training data say about them (discriminants), for ``mixed``.
         strengths: values to try, where they are not the method's own, by the name of the method.
         options: further options, by the name of the method.
+        controls: whether there are any.
     """
     found: list[Entry] = []
     for each in map(Named.read, methods):
@@ -147,9 +161,10 @@ def make_entries(
         if used and takes_space(each.method) and own is None:
             continue
         found.append(_entry(each, own if used else None, strengths, chosen))
-    controls = [control for entry in found if entry.structured and entry.space is space for control in _controls(entry)]
-    _check_labels([*found, *controls])
-    return found + controls
+    structured = [entry for entry in found if controls and entry.structured and entry.space is space]
+    found += [control for entry in structured for control in _controls(entry)]
+    _check_labels(found)
+    return found
 
 
 def _check_labels(entries: Sequence[Entry]) -> None:
@@ -222,7 +237,9 @@ def buildable(entries: Sequence[Entry], plan: Plan, job: Job) -> tuple[list[Entr
     """
     kept, problems = [], []
     for entry in entries:
-        found = [_problem(entry, options, plan, job) for options in entry.trials()] if entry.options else [None]
+        # of sequences the method itself may be impossible, whatever its strength
+        tried = entry.trials() if entry.options else entry.trials()[:1] if job.dataset.kind == "sequences" else []
+        found = [_problem(entry, options, plan, job) for options in tried] or [None]
         errors = [error for error in found if error is not None]
         if len(errors) == len(found):
             raise errors[0]

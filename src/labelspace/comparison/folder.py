@@ -13,14 +13,13 @@ from safetensors.torch import save
 from torch import Tensor
 
 from labelspace import _checks, _files, analysis, results
-from labelspace.comparison.rows import Judged
-from labelspace.comparison.training import Trained
+from labelspace.comparison.judging import Trained
 from labelspace.compressed import fits
 from labelspace.data.dataset import Dataset
 from labelspace.records import option_file
-from labelspace.results import Result
+from labelspace.results import Row
 from labelspace.serving.take_home import WRITTEN as TAKEN_HOME
-from labelspace.serving.take_home import take_home, tidy
+from labelspace.serving.take_home import tidy
 from labelspace.training.config import generator
 from labelspace.training.run import Run
 
@@ -86,7 +85,7 @@ SAMPLES = 600  # as many points as a picture shows well; t-SNE takes seconds for
 EMBEDDED_FROM = 100  # samples: fewer are drawn on their principal components, where neighbourhoods would mean little
 
 
-def write_geometry(folder: Path, trained: Sequence[Trained], rows: Sequence[Judged], dataset: Dataset) -> None:
+def write_geometry(folder: Path, trained: Sequence[Trained], rows: Sequence[Row], dataset: Dataset) -> None:
     """Write distances for every method, and pictures for the reference and the winner, of the first seed's models."""
     chosen = _some(dataset)
     y = dataset.test.y[chosen]
@@ -140,16 +139,3 @@ def _picture(features: Tensor) -> Tensor:
         flat[:, : features.shape[1]] = features
         return flat
     return analysis.projection(features, "tsne" if len(features) > EMBEDDED_FROM else "pca").float()
-
-
-def choose(trained: Sequence[Trained], rows: Sequence[Judged]) -> tuple[int, int]:
-    """Return the row, and of its seeds the one, of least validation cost; controls are no candidates."""
-    candidates = [number for number, row in enumerate(rows) if row.role != "control"]
-    best = min(candidates, key=lambda number: rows[number].validation_cost)
-    costs = trained[best].outcome.validation_costs
-    return best, min(range(len(costs)), key=costs.__getitem__)
-
-
-def take_best_home(folder: Path, trained: Trained, seed: int, result: Result) -> None:
-    """Write ``best/``: the run, how it decides, and a model card."""
-    take_home(trained.runs[seed], trained.outcome.deciders[seed], folder / "best", result)

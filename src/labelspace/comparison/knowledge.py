@@ -97,7 +97,7 @@ def known(space: LabelSpace | None, cost: LabelSpace) -> Knowledge:
 
 def discriminants(dataset: Dataset, labels: Tensor) -> LabelSpace | None:
     """Return the label space that the training data themselves suggest; None for token ids, which have no geometry."""
-    if dataset.kind == "text":
+    if dataset.kind in ("text", "sequences"):
         return None
     return lda(dataset.normalize(dataset.train.x).flatten(1), labels, names=dataset.names)
 

@@ -10,8 +10,9 @@ from torch import Tensor
 
 from labelspace import metrics
 from labelspace.decisions import Decision, Judged, Temperature, inverted_logits
-from labelspace.results import Rule
+from labelspace.results import Rule, Trial
 from labelspace.space import LabelSpace
+from labelspace.training.run import Run
 
 
 class Scores(NamedTuple):
@@ -111,6 +112,21 @@ class Outcome:
     def validation_cost(self) -> float:
         """Return their mean: what choices are made by."""
         return float(torch.tensor(self.validation_costs, dtype=torch.float64).mean())
+
+    @property
+    def merits(self) -> list[float]:
+        """Return for each seed what it is chosen by: the largest is the best."""
+        return [-cost for cost in self.validation_costs]
+
+    def trial(self, value: float | None, run: Run) -> Trial:
+        """Return what the only run here says of a strength."""
+        return Trial(
+            value=value,
+            validation_cost=self.validation_cost,
+            validation_accuracy=run.result["validation"]["accuracy"],
+            temperature=self.temperatures[0],
+            run=None if run.folder is None else run.folder.name,
+        )
 
     def numbers(self, rule: str) -> dict[str, float]:
         """Return cost, accuracy, and the numbers that belong to this kind of classes."""

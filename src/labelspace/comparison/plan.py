@@ -42,7 +42,7 @@ class Plan(BaseModel):
     strengths: dict[str, tuple[float, ...]] = Field(default_factory=dict, description="what is tried, per method")
     method_options: dict[str, Options] = Field(default_factory=dict, description="other options, per method")
     probabilities: Literal["as is", "inverted"] = "as is"
-    margin: float = Field(0.05, gt=0, le=1, description="relative changes within ± this do not matter")
+    margin: float = Field(0.05, gt=0, description="relative changes (of sequences points) within ± this do not matter")
     level: float = Field(0.95, gt=0, lt=1)
 
     @field_validator("seeds", mode="before")

@@ -1,61 +1,36 @@
 """From a question to a plan: read the data, gather what is known about the classes, see what the budget buys."""
 
-import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from labelspace import _checks, _devices
 from labelspace.comparison import budget as budgets
 from labelspace.comparison import folder as folders
-from labelspace.comparison.entries import Entry, Named, buildable, check_methods, fewer, make_entries, to_tune
-from labelspace.comparison.knowledge import Knowledge, discriminants, gather
-from labelspace.comparison.outcome import Judge
+from labelspace.comparison.classified import Classified
+from labelspace.comparison.entries import (
+    DEFAULT,
+    Entry,
+    Named,
+    buildable,
+    check_methods,
+    fewer,
+    make_entries,
+    to_tune,
+    usual_strength,
+)
+from labelspace.comparison.judging import Judging
+from labelspace.comparison.knowledge import discriminants
 from labelspace.comparison.plan import TRIALS, Plan, make_plan
+from labelspace.comparison.question import Question
+from labelspace.comparison.sequences import Sequences
 from labelspace.comparison.training import Report
 from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
 from labelspace.results import Options
-from labelspace.space import LabelSpace
-from labelspace.spec.prices import CostSpec
 from labelspace.training.build import Job, Outline, make_learner, prepare, training_labels
 from labelspace.training.run import own_threads_and_draws
 
 SMALL = 5000  # training samples: below it, smaller batches
-IN_MEMORY = "given in Python"
-
-
-@dataclass(frozen=True)
-class Question:
-    """What was asked for.
-
-    Args:
-        data: name or path; ``IN_MEMORY`` where ``dataset`` is given.
-        dataset: the data, where it has no name.
-        methods: registry names, or NAME=METHOD.
-        space: what is known about the classes.
-        cost: what mistakes cost.
-        model: a model's name, or auto.
-        seeds: how many, or which.
-        budget: a span of time.
-        options: other fields of a plan.
-    """
-
-    data: str
-    dataset: Dataset | None
-    methods: tuple[str, ...]
-    space: str | Path | LabelSpace | None
-    cost: CostSpec
-    model: str
-    seeds: int | Sequence[int]
-    budget: str
-    options: dict[str, object] = field(default_factory=dict)
-
-    def folder(self, out: str | Path, key: str) -> Path:
-        """Return where its comparison lives: the same question about the same content (``key``) has the same folder."""
-        content = {name: _plain(value) for name, value in vars(self).items() if name not in ("dataset", "data")}
-        return folders.folder_of(out, self.data, {**content, "key": key})
 
 
 class Setting(NamedTuple):
@@ -65,8 +40,7 @@ class Setting(NamedTuple):
     folder: Path
     question: Question
     job: Job  # of the reference: the data as it is trained on
-    knowledge: Knowledge
-    judge: Judge
+    judging: Judging
     entries: list[Entry]
     problems: list[str]  # strengths that cannot be tried, and why
 
@@ -90,6 +64,9 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
     tell("reading", {"data": question.data})
     draft = plan or _draft(question)
     job = _job(draft, question.dataset)
+    if plan is None:
+        question = question.about(job.dataset)
+        draft = _draft(question)
     if not len(job.dataset.validation):
         remedy = "Strengths and temperatures are chosen on it, and never on test data; `labelspace train` takes none."
         raise _checks.fail("compare", "validation", "a part of the data", "no validation samples", remedy)
@@ -97,12 +74,18 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
         folder = folders.folder_of(out, plan.config.data, {**_choices(plan), "key": job.dataset.key})
     else:
         folder = question.folder(out, job.dataset.key)
-    # what the data say of classes comes from the labels that are trained on: clean ones would leak through it
-    labels = training_labels(job)
-    knowledge = gather(question.space, question.cost, job.dataset, labels)
+    judging = _judging(draft, question, job)
     wanted = any(criterion_class(Named.read(each).method).space_from_data for each in draft.methods)
-    suggested = discriminants(job.dataset, labels) if wanted else None
-    entries = make_entries(draft.methods, knowledge.space, suggested, draft.strengths, draft.method_options)
+    # from the labels that are trained on: clean ones would leak through it
+    suggested = discriminants(job.dataset, training_labels(job)) if wanted else None
+
+    def entries_of(plan: Plan) -> list[Entry]:
+        controls = job.dataset.kind != "sequences"
+        return make_entries(
+            plan.methods, judging.space, suggested, plan.strengths, plan.method_options, controls=controls
+        )
+
+    entries = entries_of(draft)
     if len(entries) == 1:
         remedy = "Methods that need a label space were left out: give one with --space, or choose others."
         raise _checks.fail("compare", "methods", "something to compare one-hot labels with", "one-hot alone", remedy)
@@ -110,13 +93,21 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
     if plan is None:
         draft = _sized(draft, question, job)
         # a budget would be measured anew, and might buy something else
-        kept = None if fresh else _kept(folder / "plan.toml", draft, question)
+        kept = None if fresh else _kept(folder / "plan.toml", draft, question, _most(job))
         plan = kept or _affordable(draft, question, _like(job, draft), len(entries), workers, tell)
-        entries = make_entries(plan.methods, knowledge.space, suggested, plan.strengths, plan.method_options)
+        entries = entries_of(plan)
     entries, problems = buildable(entries, plan, job)
     plan = _with_files(plan, folder, question)
-    judge = knowledge.judge(job.dataset.names, job.dataset.test.y, plan.probabilities)
-    return Setting(plan, folder, question, job, knowledge, judge, entries, problems)
+    return Setting(plan, folder, question, job, judging, entries, problems)
+
+
+def _judging(plan: Plan, question: Question, job: Job) -> Judging:
+    """Return how runs are judged, which the kind of the data decides."""
+    if job.dataset.kind == "sequences":
+        return Sequences.of(plan, job.dataset, question.space, question.cost)
+    if plan.margin > 1:
+        raise _checks.fail("compare", "margin", "less than or equal to 1", repr(plan.margin))
+    return Classified.of(plan, job, question.space, question.cost)
 
 
 def write_plan(setting: Setting) -> None:
@@ -125,24 +116,29 @@ def write_plan(setting: Setting) -> None:
     Args:
         setting: from ``set_up``.
     """
-    question, knowledge = setting.question, setting.knowledge
-    for name, value, used in (("space", question.space, knowledge.space), ("cost", question.cost, knowledge.cost)):
+    question, judging = setting.question, setting.judging
+    for name, value, used in (("space", question.space, judging.space), ("cost", question.cost, judging.cost)):
         if _in_memory(value) and used is not None:
             used.save(_file_of(name, setting.folder))
     setting.plan.save(setting.folder / "plan.toml")
 
 
-def _kept(path: Path, wanted: Plan, question: Question) -> Plan | None:
+def _most(job: Job) -> int:
+    """Return how many strengths are tried where time allows; trainings on sequences are too long to try several."""
+    return 1 if job.dataset.kind == "sequences" else TRIALS
+
+
+def _kept(path: Path, wanted: Plan, question: Question, most: int) -> Plan | None:
     """Return the plan with what an earlier call bought with the budget; refuse one that answers another question."""
     if not path.is_file():
         return None
     found = _checked(Plan.load(path))
     # data may have moved; what was given in memory is in the folder's name
     skipped = {"data", *(name for name in ("space", "cost") if not isinstance(getattr(question, name), str | None))}
-    grids = [_strengths(wanted, TRIALS)]
+    grids = [_strengths(wanted, most)]
     if "epochs" not in question.options:
         skipped.add("epochs")
-        grids += [_strengths(wanted, trials) for trials in range(1, TRIALS)]
+        grids += [_strengths(wanted, trials) for trials in range(1, most)]
     grid = next((each for each in grids if each == found.strengths), grids[0])
     wanted = wanted.model_copy(update={"strengths": grid})
     mine, theirs = wanted.plain(), found.plain()
@@ -209,7 +205,7 @@ def _draft(question: Question) -> Plan:
         "space": question.space if isinstance(question.space, str) else None,
         "cost": question.cost if isinstance(question.cost, str) else None,
     }
-    fixed = {"data": question.data, "methods": question.methods, "seeds": question.seeds}
+    fixed = {"data": question.data, "methods": question.methods or DEFAULT, "seeds": question.seeds}
     return _checked(make_plan(**{"epochs": 1, **fixed, **named, "model": question.model, **question.options}))
 
 
@@ -225,7 +221,9 @@ def _job(plan: Plan, dataset: Dataset | None) -> Job:
 def _sized(plan: Plan, question: Question, job: Job) -> Plan:
     """Return the plan with the model's name, and batches and a rate that suit it unless they were given."""
     dense = job.config.model.startswith(("mlp", "linear"))
-    suited = {"batch_size": 32 if len(job.dataset.train) < SMALL else 128, "learning_rate": 1e-2 if dense else 1e-3}
+    # a pair of texts has a dozen labels and more
+    many = 64 if job.dataset.kind == "sequences" else 128
+    suited = {"batch_size": 32 if len(job.dataset.train) < SMALL else many, "learning_rate": 1e-2 if dense else 1e-3}
     chosen = {name: value for name, value in suited.items() if name not in question.options}
     return plan.with_training(model=job.config.model, **chosen)
 
@@ -239,14 +237,15 @@ def _like(job: Job, plan: Plan) -> Job:
 def _affordable(plan: Plan, question: Question, job: Job, rows: int, workers: int, tell: Report) -> Plan:
     """Return the plan with the epochs and trials that the budget buys."""
     if "epochs" in question.options:
-        return plan.model_copy(update={"strengths": _strengths(plan, TRIALS)})
+        return plan.model_copy(update={"strengths": _strengths(plan, _most(job))})
     seconds = budgets.seconds(question.budget)
-    wanted = budgets.wanted_epochs(len(job.dataset.train), plan.config.batch_size)
+    wanted = budgets.wanted_epochs(len(job.dataset.train), plan.config.batch_size, job.dataset.kind)
     tell("measuring", {"budget": question.budget})
-    per_epoch = budgets.epoch_seconds(job)
-    amount = budgets.affordable(seconds, per_epoch, wanted, rows, len(plan.chosen_seeds), workers)
+    pace = budgets.pace(job)
+    amount = budgets.affordable(seconds, pace, wanted, rows, len(plan.chosen_seeds), workers, _most(job))
     if not amount.enough:
-        tell("tight", {"budget": question.budget, "epochs": amount.epochs})
+        trials = (amount.trials, amount.trials)
+        tell("tight", {"budget": question.budget, "epochs": amount.epochs, "trials": trials})
     sized = plan.with_training(epochs=amount.epochs)
     return sized.model_copy(update={"strengths": _strengths(plan, amount.trials)})
 
@@ -257,7 +256,8 @@ def _strengths(plan: Plan, trials: int) -> dict[str, tuple[float, ...]]:
     for each in map(Named.read, plan.methods):
         tuned = to_tune(each.method, plan.method_options.get(each.name, {}))
         if tuned is not None:
-            found[each.name] = plan.strengths.get(each.name) or fewer(tuned.values, trials)
+            usual = (usual_strength(each.method, tuned),) if trials == 1 else fewer(tuned.values, trials)
+            found[each.name] = plan.strengths.get(each.name) or usual
     return found
 
 
@@ -278,15 +278,3 @@ def _in_memory(value: object) -> bool:
 
 def _file_of(name: str, folder: Path) -> Path:
     return folder / f"given-{name}.safetensors"
-
-
-def _plain(value: object) -> object:
-    """Return what a digest can be taken of."""
-    if isinstance(value, LabelSpace):
-        content = b"".join(part.numpy().tobytes() for part in value.tensors.values())
-        return [value.names, value.kind, hashlib.blake2b(content, digest_size=8).hexdigest()]
-    if isinstance(value, dict):
-        return {name: _plain(part) for name, part in sorted(value.items())}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(part) for part in value]
-    return value.tolist() if hasattr(value, "tolist") else value if isinstance(value, int | float) else str(value)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from labelspace import _checks, models, results
 from labelspace.comparison.plan import Plan
-from labelspace.comparison.planning import IN_MEMORY
+from labelspace.comparison.question import IN_MEMORY
 from labelspace.data import digests
 from labelspace.data.dataset import Dataset
 from labelspace.data.loading import loaded
@@ -100,7 +100,7 @@ class Comparison:
 
     @property
     def best(self) -> Run:
-        """The run to take home: of the method, and of its seeds, of least validation cost."""
+        """The run to take home: of the best method on validation data, its best seed."""
         return Run.load(self._trained("best") / "best")
 
     @property

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypedDict, Unpack
+from typing import Self, TypedDict, TypeVar, Unpack
 
 import torch
 from pydantic import ConfigDict, Field
@@ -15,29 +15,18 @@ from labelspace.metrics import Interval
 from labelspace.results import Change, Control, Listed, Options, Role, Row, Strength, Trial
 
 
-class Judged(Row):
-    """A row with what only the judges look at: the cost of every seed and test sample.
+class Compared(Row):
+    """A row with its change against the reference, which ``change`` says too.
 
     Args:
-        selective: area under risk–coverage, one per seed.
-        costs: test cost under the headline rule, ``(seeds, samples)``.
-        right: 1 where the headline decision was right.
-        plain_right: 1 where the likeliest class was right.
-        plain_costs: test cost when the likeliest class is called.
-        moved: relative change of the cost against the reference, which ``change`` says too.
+        moved: the change.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    validation_cost: float
-    selective: Listed[float]
-    costs: Tensor = Field(repr=False)
-    right: Tensor = Field(repr=False)
-    plain_right: Tensor = Field(repr=False)
-    plain_costs: Tensor = Field(repr=False)
     moved: Interval | None = None
 
-    def against(self, moved: Interval | None, p_holm: float | None, winner: bool) -> "Judged":
+    def against(self, moved: Interval | None, p_holm: float | None, winner: bool) -> Self:
         """Return it with its change, whether that is luck, and whether it won."""
         p_value = None if moved is None else moved.p_value
         return self.model_copy(
@@ -52,8 +41,28 @@ class Judged(Row):
         )
 
     def row(self) -> Row:
-        """Return what is written of it."""
-        return Row(**{name: getattr(self, name) for name in Row.model_fields})
+        """Return what is written of it; of what it was never given there is nothing to write."""
+        fields = [name for name in Row.model_fields if name in self.model_fields_set or getattr(self, name) is not None]
+        return Row(**{name: getattr(self, name) for name in fields})
+
+
+class Judged(Compared):
+    """A row of classifiers with what only the judges look at: the cost of every seed and test sample.
+
+    Args:
+        selective: area under risk–coverage, one per seed.
+        costs: test cost under the headline rule, ``(seeds, samples)``.
+        right: 1 where the headline decision was right.
+        plain_right: 1 where the likeliest class was right.
+        plain_costs: test cost when the likeliest class is called.
+    """
+
+    validation_cost: float
+    selective: Listed[float]
+    costs: Tensor = Field(repr=False)
+    right: Tensor = Field(repr=False)
+    plain_right: Tensor = Field(repr=False)
+    plain_costs: Tensor = Field(repr=False)
 
 
 class About(TypedDict, total=False):
@@ -97,24 +106,36 @@ def make_row(outcome: Outcome, **about: Unpack[About]) -> Judged:
 def against_reference(rows: Sequence[Judged], level: float, groups: Tensor | None, fixed: bool = False) -> list[Judged]:
     """Return the rows with their changes, corrected p-values, and the winner; the first row is the reference.
 
-    Controls are no candidates: they are not among the comparisons that are corrected, and cannot win.
-
     Args:
         rows: the reference first.
         level: of the intervals.
         groups: of the test samples.
         fixed: whether the question is about these very models, see ``change_of``.
     """
-    reference = rows[0]
-    moved = [None, *(change_of(row.costs, reference.costs, level, groups, fixed) for row in rows[1:])]
+    return corrected(rows, [change_of(row.costs, rows[0].costs, level, groups, fixed) for row in rows[1:]])
+
+
+AnyCompared = TypeVar("AnyCompared", bound=Compared)
+
+
+def corrected(rows: Sequence[AnyCompared], changes: Sequence[Interval | None]) -> list[AnyCompared]:
+    """Return the rows with their changes, p-values corrected for the number of methods, and the winner.
+
+    Controls are no candidates: they are not among the comparisons that are corrected, and cannot win.
+
+    Args:
+        rows: the reference first.
+        changes: of the other rows against it.
+    """
+    moved = [None, *changes]
     methods = [number for number, row in enumerate(rows) if row.role == "method"]
     tested = [(number, change.p_value) for number, change in enumerate(moved) if number in methods and change]
     known = [(number, p_value) for number, p_value in tested if p_value is not None]
-    corrected = dict(
+    holm = dict(
         zip((number for number, _ in known), metrics.holm([p for _, p in known]).tolist(), strict=True) if known else []
     )
-    winner = min(methods, key=lambda number: rows[number].validation_cost) if methods else None
-    return [row.against(moved[number], corrected.get(number), number == winner) for number, row in enumerate(rows)]
+    winner = max(methods, key=lambda number: rows[number].merit) if methods else None
+    return [row.against(moved[number], holm.get(number), number == winner) for number, row in enumerate(rows)]
 
 
 def change_of(

@@ -10,35 +10,23 @@ from threadpoolctl import threadpool_limits
 
 from labelspace import _checks, _files, results
 from labelspace.comparison import folder as folders
-from labelspace.comparison.entries import DEFAULT, Named, check_methods, count_runs
-from labelspace.comparison.folder import choose, take_best_home, write_geometry
+from labelspace.comparison.entries import Named, check_methods, count_runs
+from labelspace.comparison.judging import Trained
 from labelspace.comparison.plan import Plan
-from labelspace.comparison.planning import IN_MEMORY, Question, Setting, set_up, write_plan
+from labelspace.comparison.planning import Setting, set_up, write_plan
+from labelspace.comparison.question import IN_MEMORY, Question
 from labelspace.comparison.result import Comparison
-from labelspace.comparison.rows import Judged, against_reference, make_row
-from labelspace.comparison.summary import (
-    VERSIONS,
-    caveats,
-    costliest,
-    data_facts,
-    extra_columns,
-    prices_facts,
-    space_facts,
-    title_of,
-    training_words,
-)
-from labelspace.comparison.training import Report, Told, Trained, Trainer
-from labelspace.comparison.verdict import judge_rows
+from labelspace.comparison.summary import VERSIONS, data_facts, title_of, training_words
+from labelspace.comparison.training import Report, Told, Trainer
 from labelspace.criteria.registry import method_name
 from labelspace.data.given import OF_DATA, as_dataset, data_options
 from labelspace.models.registry import model_name
-from labelspace.results import DRAWN_FROM, PLAN, Best, Result, Strength
-from labelspace.serving.predictions import FILE, ready
-from labelspace.serving.take_home import CARD
+from labelspace.results import DRAWN_FROM, PLAN, Best, Result
+from labelspace.serving.predictions import ready
 from labelspace.space import LabelSpace
 from labelspace.spec.prices import CostSpec
 from labelspace.sweeps.executors import Executor, Processes
-from labelspace.training.run import Run, own_threads_and_draws
+from labelspace.training.run import own_threads_and_draws
 
 COST, SPACE, _ = DRAWN_FROM
 
@@ -64,14 +52,16 @@ def compare(
 
     Every method's strength is chosen on validation data with the same number of trials; every method is judged with
     argmax and with temperature + minimum-cost decisions; the reference is the free rival, one-hot labels with those
-    decisions. Killed and called again, it goes on where it was.
+    decisions. Pairs of texts are judged by BLEU, or what their reader says, instead of costs, and by default with the
+    methods' own strengths. Killed and called again, it goes on where it was.
 
     Args:
         data: anything that ``labelspace.data.load`` takes: a name, a folder or file, or something in memory (a pair
             ``(x, y)``, a DataFrame with ``label="column"``, a torch or Hugging Face Dataset, a dict of ready parts);
             digits if left out.
         methods: names, ``Criterion`` classes or factories of criteria, or a dict of them; one-hot is always among them,
-            and eight are compared if left out. ``"NAME=METHOD"`` is another form of a method, with options of its own.
+            and eight (of pairs of texts four) are compared if left out. ``"NAME=METHOD"`` is another form of a method,
+            with options of its own.
         space: what is known about the classes, as ``labelspace.spec.named`` takes it; without it an order of
             numbers or WordNet, where that is possible.
         cost: what mistakes cost, as ``labelspace.spec.prices`` takes it; without it what the space implies.
@@ -113,7 +103,7 @@ def compare(
     question = Question(
         data=str(source) if dataset is None else IN_MEMORY,
         dataset=dataset,
-        methods=check_methods(DEFAULT if methods is None else _named_methods(methods)),
+        methods=() if methods is None else check_methods(_named_methods(methods)),
         space=space,
         cost=cost,
         model="auto" if model is None else model_name(model),
@@ -136,12 +126,12 @@ def _answered(
     """Train and judge everything; return what was found, which may have been found before."""
     dataset, job = setting.question.dataset, setting.job
     known = {} if earlier is None else {trial.run: trial for row in earlier.rows for trial in row.trials if trial.run}
-    trainer = Trainer(setting.plan, setting.folder, setting.judge, dataset, job, executor, report, known)
+    trainer = Trainer(setting.plan, setting.folder, setting.judging, dataset, job, executor, report, known)
     # small tensors beside busy workers: a second thread would only wait for them
     with own_threads_and_draws(setting.job.config), threadpool_limits(1):
         trained = trainer.train(setting.entries)
         problems = setting.problems + trainer.problems
-        home = earlier is not None and _is_home(setting.folder / folders.BEST)
+        home = earlier is not None and _is_home(setting.folder / folders.BEST, setting.judging.taken_home)
         if earlier is not None and not trainer.problems and _same_runs(trained, earlier) and home:
             if report is not None:
                 report("unchanged", {"folder": str(setting.folder)})
@@ -154,17 +144,18 @@ def _answered(
 
 def _earlier(setting: Setting) -> Result | None:
     """Return what was found when the same was judged before, by the same code, of the same data at the same prices."""
-    folder, knowledge = setting.folder, setting.knowledge
+    folder, judging = setting.folder, setting.judging
     try:
         result, digests = results.read("compare", folder)
         kept = {name: _files.digest(_files.read_bytes(folder / name)) for name in digests}
-        files = {COST: knowledge.cost if setting.judge.priced else None, SPACE: knowledge.space}
+        files = {COST: judging.cost if judging.prices.priced else None, SPACE: judging.space}
         same = all(_is_kept(folder / name, space) for name, space in files.items())
     except (OSError, ValueError):
         return None
     asked = digests.get(PLAN) == _files.digest(setting.plan.text().encode())
-    told = (title_of(setting.plan, knowledge, setting.job.dataset), setting.job.dataset.key, _next(folder), _versions())
-    said = (prices_facts(knowledge, setting.judge), space_facts(knowledge))
+    title = title_of(setting.plan, judging.headline, setting.job.dataset)
+    told = (title, setting.job.dataset.key, _next(folder), _versions())
+    said = (judging.prices, judging.known)
     unchanged = told == (result.title, result.data.key, result.next, result.versions)
     return result if same and asked and kept == digests and unchanged and said == (result.cost, result.space) else None
 
@@ -183,21 +174,17 @@ def _is_kept(path: Path, space: LabelSpace | None) -> bool:
 
 def _same_runs(trained: Sequence[Trained], earlier: Result) -> bool:
     """Return whether these are the very runs that were judged; content decides the name of a run."""
-    now = [(each.entry.label, _run_names(each.runs), each.trials) for each in trained]
+    now = [(each.entry.label, each.run_names, each.trials) for each in trained]
     return now == [(row.label, row.runs, list(row.trials)) for row in earlier.rows]
 
 
-def _is_home(best: Path) -> bool:
-    """Return whether the best model is there as it was taken home."""
+def _is_home(best: Path, files: Sequence[str]) -> bool:
+    """Return whether the best model is there as it was taken home, with these files beside those of its run."""
     try:
         ready(best)
     except (OSError, ValueError):
         return False
-    return all((best / name).is_file() for name in (FILE, CARD))
-
-
-def _run_names(runs: Sequence[Run]) -> tuple[str, ...]:
-    return tuple(run.folder.name for run in runs if run.folder is not None)
+    return all((best / name).is_file() for name in files)
 
 
 def _versions() -> dict[str, str]:
@@ -229,7 +216,7 @@ def _check_alone(plan: Plan, data: object, others: Sequence[str]) -> None:
 
 def _announced(setting: Setting) -> Told:
     """Return what is told before training."""
-    plan, spoken, entries = setting.plan, setting.knowledge.spoken, setting.entries
+    plan, spoken, entries = setting.plan, setting.judging.spoken, setting.entries
     shown = {entry.label for entry in entries}
     left_out = [each.name for each in map(Named.read, plan.methods) if each.label not in shown]
     seeds = len(plan.chosen_seeds)
@@ -238,7 +225,7 @@ def _announced(setting: Setting) -> Told:
     # of those that have a strength; the others have nothing to try
     tried = [len(entry.trials()) for entry in entries if entry.option is not None] or [1]
     return {
-        "title": title_of(plan, setting.knowledge, setting.job.dataset),
+        "title": title_of(plan, setting.judging.headline, setting.job.dataset),
         "folder": str(setting.folder),
         "space": spoken.space,
         "cost": spoken.cost,
@@ -255,12 +242,11 @@ def _announced(setting: Setting) -> Told:
 
 def _finish(setting: Setting, trained: Sequence[Trained], problems: Sequence[str], command: str) -> Result:
     """Judge the runs and write everything; ``comparison.json`` comes last."""
-    plan, folder, dataset, judge = setting.plan, setting.folder, setting.job.dataset, setting.judge
-    groups, config = dataset.test.groups, plan.config
-    rows = against_reference([_row(each) for each in trained], plan.level, groups)
-    best, seed = choose(trained, rows)
+    plan, folder, dataset, judging = setting.plan, setting.folder, setting.job.dataset, setting.judging
+    config, found = plan.config, judging.found(trained, problems)
+    best = found.rows[found.best]
     result = Result(
-        title=title_of(plan, setting.knowledge, dataset),
+        title=title_of(plan, judging.headline, dataset),
         data=data_facts(config, dataset),
         model=config.model,
         backbone=config.backbone,
@@ -268,44 +254,22 @@ def _finish(setting: Setting, trained: Sequence[Trained], problems: Sequence[str
         training=training_words(config),
         label_noise=config.label_noise,
         seeds=plan.chosen_seeds,
-        cost=prices_facts(setting.knowledge, judge),
-        space=space_facts(setting.knowledge),
-        decision=judge.rule,
-        extra=extra_columns(rows[0]),
-        rows=tuple(row.row() for row in rows),
-        verdict=judge_rows(rows, plan.margin, setting.knowledge.word, groups, plan.level),
-        warnings=tuple(caveats(rows, dataset, problems, groups, plan.level)),
-        costliest=costliest(trained[best].outcome, dataset.names),
-        best=Best(label=rows[best].label, run=rows[best].runs[seed], rule=judge.rule),
+        cost=judging.prices,
+        space=judging.known,
+        decision=judging.rule,
+        extra=found.extra,
+        rows=found.rows,
+        verdict=found.verdict,
+        warnings=found.warnings,
+        costliest=found.costliest,
+        best=Best(label=best.label, run=best.runs[found.seed], rule=judging.rule),
         command=command,
         versions=_versions(),
         next=_next(folder),
     )
-    if judge.priced:
-        setting.knowledge.cost.save(folder / "cost.safetensors")
-    if setting.knowledge.space is not None:
-        setting.knowledge.space.save(folder / "space.safetensors")
-    write_geometry(folder, trained, rows, dataset)
-    take_best_home(folder, trained[best], seed, result)
+    if found.measure is not None:  # what is not said is not written
+        names = ("measure", "translations", "neighbours")
+        result = result.model_copy(update={name: getattr(found, name) for name in names})
+    judging.leave(folder, trained, found, result)
     result.write(folder)
     return result
-
-
-def _row(trained: Trained) -> Judged:
-    entry = trained.entry
-    strength, value = None, entry.strength(trained.options)
-    if entry.option is not None and value is not None:
-        strength = Strength(name=entry.option, symbol=entry.symbol, value=value)
-    return make_row(
-        trained.outcome,
-        label=entry.label,
-        method=entry.method,
-        role=entry.role,
-        of=entry.of,
-        control=entry.control,
-        structured=entry.structured,
-        strength=strength,
-        trials=tuple(trained.trials),
-        runs=_run_names(trained.runs),
-        options=dict(entry.options),
-    )

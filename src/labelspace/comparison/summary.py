@@ -26,19 +26,26 @@ SAID_ELSEWHERE = ("data", "data_options", "limit", "model", "backbone", "epochs"
 TITLES = {"kappa": "κ² ↑", "balanced_accuracy": "balanced ↑", "group_accuracy": "right group ↑"}
 
 
-def title_of(plan: Plan, knowledge: Knowledge, dataset: Dataset) -> str:
-    """Return one line: the data, the model, how much of it, and what mistakes cost."""
+def title_of(plan: Plan, headline: str, dataset: Dataset) -> str:
+    """Return one line: the data, the model, how much of it, and what it is about: the cost of mistakes, a measure."""
     counts, config = [len(part) for part in dataset.parts.values()], plan.config
     parts = [
         Path(config.data).name,
-        f"{len(dataset.names)} classes",
+        *_classes(dataset),
         config.model if config.backbone is None else f"{config.model} on {config.backbone}",
         f"{counts[0]:,} train / {counts[1]:,} val / {counts[2]:,} test",
         *([] if config.label_noise is None else [f"label noise {config.label_noise}"]),
         _seeds(plan),
-        f"cost: {knowledge.spoken.cost}",
+        headline,
     ]
     return " · ".join(parts)
+
+
+def _classes(dataset: Dataset) -> list[str]:
+    if dataset.kind != "sequences":
+        return [f"{len(dataset.names)} classes"]
+    languages = dataset.source.get("languages")
+    return [*(["→".join(languages)] if languages else []), f"{len(dataset.names):,} tokens"]
 
 
 def _seeds(plan: Plan) -> str:

@@ -1,17 +1,15 @@
 """Train every row: the trials of its strength on one seed, the choice on validation data, then all seeds."""
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple, TypedDict
+from typing import TypedDict
 
 from labelspace._checks import WorkError
 from labelspace.comparison.entries import Entry
-from labelspace.comparison.outcome import Judge, Outcome, Scores
+from labelspace.comparison.judging import Judging, Trained
 from labelspace.comparison.plan import Plan
-from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
 from labelspace.results import Options, Trial
 from labelspace.sweeps.executors import Executor
@@ -53,23 +51,13 @@ class Told(TypedDict, total=False):
 Report = Callable[[str, Told], None]  # takes the event's name too
 
 
-class Trained(NamedTuple):
-    """A row's trials, the options that were chosen, and its runs, one per seed."""
-
-    entry: Entry
-    trials: list[Trial]
-    options: Options
-    runs: list[Run]
-    outcome: Outcome
-
-
 class Trainer:
     """All training of a comparison; what is finished in its folder is read, not computed.
 
     Args:
         plan: how to train.
         folder: of the comparison.
-        judge: what choices are made by.
+        judging: what choices are made by.
         dataset: the data, where it cannot be had by name.
         job: of the reference: the data as all runs are trained on.
         executor: where to compute.
@@ -81,7 +69,7 @@ class Trainer:
         self,
         plan: Plan,
         folder: Path,
-        judge: Judge,
+        judging: Judging,
         dataset: Dataset | None,
         job: Job,
         executor: Executor | None,
@@ -89,7 +77,7 @@ class Trainer:
         known: Mapping[str, Trial] = MappingProxyType({}),
     ) -> None:
         """Keep what all runs share."""
-        self.plan, self.folder, self.judge = plan, folder, judge
+        self.plan, self.folder, self.judging = plan, folder, judging
         self.dataset, self.job, self.executor, self.report = dataset, job, executor, report
         self.base, self.known = plan.training(), known
         self.seeds = plan.chosen_seeds
@@ -151,7 +139,7 @@ class Trainer:
         tried = trials.get(entry.label) or [trial for trial in [self._trial(entry, options, present[0])] if trial]
         if not tried:
             return None
-        return Trained(entry, tried, options, present, self._outcome(entry, options, present))
+        return Trained(entry, tried, options, present, self.judging.assessed(entry, options, present))
 
     def _runs(self, phase: str, configs: Sequence[Config]) -> list[Run | None]:
         """Return the runs; None for one that failed, which is noted, not fatal: a strength may be too much."""
@@ -198,47 +186,16 @@ class Trainer:
         assert run.folder is not None
         if run.folder.name in self.known:
             return self.known[run.folder.name]
-        value = entry.strength(options)
-        accuracy = run.result["validation"]["accuracy"]
         try:
-            outcome = self._outcome(entry, options, [run])
-            return Trial(
-                value=value,
-                validation_cost=outcome.validation_cost,
-                validation_accuracy=accuracy,
-                temperature=outcome.temperatures[0],
-                run=run.folder.name,
-            )
+            return self.judging.assessed(entry, options, [run]).trial(entry.strength(options), run)
         except ValueError as error:  # targets of this strength that cannot be inverted
             self.problems.append(f"{entry.label} ({options}) cannot be judged: {error}")
             return None
 
-    def _outcome(self, entry: Entry, options: Options, runs: Sequence[Run]) -> Outcome:
-        targets = None
-        invertible = criterion_class(entry.method).invertible
-        strength = entry.strength(options)
-        asked = self.judge.inverted and entry.option == "smoothing" and invertible
-        if asked and strength is not None and not _learned(runs[0]):
-            targets = runs[0].space.relations().targets(strength)
-        return Outcome([scores_of(run) for run in runs], self.judge, targets)
-
-
-def scores_of(run: Run) -> Scores:
-    """Return what a run said of validation and test data."""
-    found = run.scores
-    return Scores(found["validation_scores"], found["validation_y"], found["test_scores"], found["test_y"])
-
-
-def _learned(run: Run) -> bool:
-    """Return whether a run learned its targets: they are then not those that its strength says."""
-    names = criterion_class(run.config.method).label_parameters
-    weights = run.weights if names else {}
-    return any(f"criterion.{name}" in weights for name in names)
-
 
 def _best(trials: Sequence[Trial]) -> Trial:
-    """Return the trial of least validation cost; of equals, the weakest."""
-    return min(trials, key=lambda trial: math.inf if trial.validation_cost is None else trial.validation_cost)
+    """Return the trial that did best on validation data; of equals, the weakest."""
+    return max(trials, key=lambda trial: trial.merit)
 
 
 def _cheapest(entry: Entry, trials: Sequence[Trial]) -> Options:

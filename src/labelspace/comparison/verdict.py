@@ -64,9 +64,9 @@ def judge_rows(
     cause, reason = _cause(rows, winner, word, groups) if kind == "cheaper" else (None, "")
     seeds, enough = len(winner.costs), enough_seeds(level)
     sentences = [_main(reference, winner, kind, margin, groups, level)]
-    few = _few(seeds, enough) if winner.method else ""  # given models are what they are, however they were trained
+    few = few_words(seeds, enough) if winner.method else ""  # given models are what they are, however they were trained
     sentences += [text for text in (_free(reference), reason, few) if text]
-    return _verdict(kind, winner.label, winner.moved, margin, cause, seeds < enough, sentences, level)
+    return verdict_of(kind, winner.label, winner.moved, margin, cause, seeds < enough, sentences, level)
 
 
 def judge_decisions(row: Judged, margin: float, level: float, groups: Tensor | None = None) -> Verdict:
@@ -74,10 +74,10 @@ def judge_decisions(row: Judged, margin: float, level: float, groups: Tensor | N
     moved = change_of(row.costs, row.plain_costs, level, groups, fixed=True)
     kind = kind_of(moved, margin)
     said = [_decided(row, moved, kind, margin)]
-    return _verdict(kind, "min-cost", moved, margin, None, False, said, level)
+    return verdict_of(kind, "min-cost", moved, margin, None, False, said, level)
 
 
-def _verdict(
+def verdict_of(
     kind: Kind,
     subject: str,
     moved: Interval | None,
@@ -87,6 +87,7 @@ def _verdict(
     sentences: Sequence[str],
     level: float,
 ) -> Verdict:
+    """Return a verdict from an interval and what was made of it."""
     return Verdict(
         kind=kind,
         subject=subject,
@@ -151,13 +152,17 @@ def _accuracy(reference: Judged, winner: Judged, groups: Tensor | None, level: f
 
 def _visible(winner: Judged) -> str:
     """Return the change that would have been seen four times in five, from the interval's own width."""
-    moved = winner.moved
+    least = visible(winner.moved)
+    return "" if least is None else f" A change of about {percent(least, sign=False)} could have been seen."
+
+
+def visible(moved: Interval | None) -> float | None:
+    """Return the change that would have been seen four times in five; None without an interval."""
     if moved is None or moved.low is None or moved.high is None:
-        return ""
+        return None
     # z of 97.5 and of 80 percent, 1.96 and 0.84, at the usual level
     quantile = NormalDist().inv_cdf((1 + moved.level) / 2)
-    least = (moved.high - moved.low) / 2 * (quantile + NormalDist().inv_cdf(POWER)) / quantile
-    return f" A change of about {percent(least, sign=False)} could have been seen."
+    return (moved.high - moved.low) / 2 * (quantile + NormalDist().inv_cdf(POWER)) / quantile
 
 
 def _free(reference: Judged) -> str:
@@ -235,7 +240,8 @@ def _structure(rows: Sequence[Judged], word: str, groups: Tensor | None) -> str:
     return f", not the {word}: {structured.label} labels ({mine}) are not shown to beat their controls ({other})"
 
 
-def _few(seeds: int, enough: int) -> str:
+def few_words(seeds: int, enough: int) -> str:
+    """Return that a verdict rests on few seeds, where it does."""
     if seeds >= enough:
         return ""
     return f"Indicative: {seeds} {'seed' if seeds == 1 else 'seeds'}, fewer than {enough}."

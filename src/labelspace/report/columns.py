@@ -1,83 +1,19 @@
 """The columns of a comparison's table, each written once: a page shows all of them, a terminal the most telling.
 
 A new column is one line in ``columns``: the group it stands under, its head, what it says, its value from a ``Row``,
-and under what heads it is printed in a terminal, if it is. ``page_table`` here and ``report.table`` lay them out.
+and under what heads it is printed in a terminal, if it is. ``report.cells`` and ``report.table`` lay them out.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import groupby
-from typing import NamedTuple
 
 from labelspace.report import words
-from labelspace.report.reading import Drawn, Material
-from labelspace.results import Result, Role, Row
+from labelspace.report.cells import Cell, Column, Heads, number_cells
+from labelspace.report.reading import Material
+from labelspace.results import Change, Measure, Result, Row
 
 LONGEST = 24  # letters of a name that a printed head repeats
 TITLES = {"argmax": "argmax", "min_cost": "min-cost"}
 RULES = {"argmax": "when the likeliest class is called", "min_cost": "when the class of least expected cost is called"}
-
-
-class Cell(NamedTuple):
-    """What a row shows, what it is sorted by, a note, and what is printed in a terminal where that is another text."""
-
-    text: str
-    sort: float | str | None
-    note: str | None = None
-    brief: str | None = None
-
-    @property
-    def printed(self) -> str:
-        """The text in a terminal."""
-        return self.text if self.brief is None else self.brief
-
-
-class Heads(NamedTuple):
-    """The group that a column stands under, and its own head."""
-
-    group: str
-    head: str
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column.
-
-    Args:
-        heads: on a page.
-        says: what it is, in words.
-        cells: one for every row.
-        printed: its heads in a terminal; None where it is not printed.
-    """
-
-    heads: Heads
-    says: str
-    cells: tuple[Cell, ...]
-    printed: Heads | None = None
-
-    @property
-    def used(self) -> bool:
-        """Whether any row has a value."""
-        return any(cell.sort is not None for cell in self.cells)
-
-
-@dataclass(frozen=True)
-class Line:
-    """A row as a page shows it."""
-
-    label: str
-    role: Role
-    winner: bool
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table as a page shows it: groups with the number of their columns, columns, and rows."""
-
-    groups: tuple[tuple[str, int], ...]
-    columns: tuple[Column, ...]
-    rows: tuple[Line, ...]
 
 
 def columns(result: Result) -> list[Column]:
@@ -97,9 +33,15 @@ def columns(result: Result) -> list[Column]:
         heads = Heads(group, head)
         return _numbers(rows, heads, says, value, decimals, heads if printed else None)
 
-    return [
+    tried = [
         Column(Heads("", "strength"), "chosen on validation data", _cells(rows, _strength), Heads("", "strength")),
         Column(Heads("", "trials"), "strengths tried on validation data", _cells(rows, _trials)),
+    ]
+    if result.measure is not None:
+        texts = [own(each.title, "", each.key, _under("argmax", each.key), 1, True) for each in result.extra]
+        return [*tried, *_quality(result.measure, result), *_changes(result), *texts, *_tokens(rows)]
+    return [
+        *tried,
         *ruled("cost per sample ↓", "cost", "mean cost"),
         *_changes(result),
         *ruled("accuracy ↑", "accuracy", "share that is right", 3),
@@ -138,12 +80,6 @@ def _numbers(
     return Column(heads, says, number_cells([value(row) for row in rows], decimals), printed)
 
 
-def number_cells(values: Sequence[float | None], decimals: int | None = None) -> tuple[Cell, ...]:
-    """Return numbers as cells, with as many decimals as the largest of them asks for where it is not said."""
-    shown = words.decimals_for(values) if decimals is None else decimals
-    return tuple(Cell(words.fixed(number, shown), number) for number in values)
-
-
 def _cells(rows: Sequence[Row], cell: Callable[[Row], Cell]) -> tuple[Cell, ...]:
     return tuple(cell(row) for row in rows)
 
@@ -171,60 +107,87 @@ def _trials(row: Row) -> Cell:
     return Cell(str(count), count)
 
 
+def _quality(measure: Measure, result: Result) -> list[Column]:
+    """Return the measure of texts and its interval."""
+    found = [row.quality for row in result.rows]
+    values = [None if each is None else each.value for each in found]
+    ends = [None if each is None or each.low is None or each.high is None else (each.low, each.high) for each in found]
+    cells = [
+        Cell(words.MISSING, None) if pair is None else Cell(f"[{pair[0]:.1f}, {pair[1]:.1f}]", pair[1] - pair[0])
+        for pair in ends
+    ]
+    group, head = f"{measure.title} ↑", _level(result)[1]
+    says = f"{measure.title} on test data, mean over seeds: {measure.signature}"
+    return [
+        Column(Heads(group, "mean"), says, number_cells(values, 1), Heads(group, "")),
+        Column(Heads(group, head), "over seeds and test texts", tuple(cells), Heads(group, head)),
+    ]
+
+
+def _tokens(rows: Sequence[Row]) -> list[Column]:
+    """Return how well single tokens are foretold from the true ones before them."""
+    right, perplexity = _under("argmax", "accuracy"), _under("argmax", "perplexity")
+    says = "share of tokens that are the likeliest after the true ones before them"
+    return [
+        _numbers(rows, Heads("tokens", "accuracy ↑"), says, right, 3, Heads("tokens", "acc. ↑")),
+        _numbers(rows, Heads("tokens", "perplexity ↓"), "of true tokens", perplexity, None, Heads("tokens", "ppl ↓")),
+    ]
+
+
+def _level(result: Result) -> tuple[str, str]:
+    """Return how intervals are called on a page and in a terminal."""
+    level = next((row.change.level for row in result.rows if row.change is not None), None)
+    head = f"{words.percent(0.95 if level is None else level, sign=False)} interval"
+    return head, "interval" if level is None else f"{100 * level:g} % interval"
+
+
 def _changes(result: Result) -> list[Column]:
     """Return the change against the reference, its interval and its corrected p-value."""
     rows, label = result.rows, result.reference.label
     rule = "min-cost " if result.decision == "min_cost" else ""
     group, brief = f"{rule}vs {label}", f"{rule}vs {rows[0].label if len(rows[0].label) <= LONGEST else 'the first'}"
-    level = next((row.change.level for row in rows if row.change is not None), None)
-    head = f"{words.percent(0.95 if level is None else level, sign=False)} interval"
-    printed = "interval" if level is None else f"{100 * level:g} % interval"
-    several = len(rows) > 1
+    head, printed = _level(result)
+    several, measure = len(rows) > 1, result.measure
+    what = "relative change of the mean cost" if measure is None else f"difference in {measure.unit} of {measure.title}"
+    moved = words.moved([row.change for row in rows], measure is not None)
     return [
         Column(
             Heads(group, "change"),
-            "relative change of the mean cost; ● excludes 0 after Holm",
-            _cells(rows, _change),
+            f"{what}; ● excludes 0 after Holm",
+            tuple(_change(row, text) for row, (text, _) in zip(rows, moved, strict=True)),
             Heads(brief, "change") if several else None,
         ),
         Column(
             Heads(group, head),
             "of the change, over seeds and test samples, paired",
-            _cells(rows, _interval),
+            tuple(_interval(row.change, text) for row, (_, text) in zip(rows, moved, strict=True)),
             Heads(brief, printed) if several else None,
         ),
-        Column(Heads(group, "p (Holm)"), "of no change, corrected for the number of methods", _cells(rows, _holm)),
+        Column(
+            Heads(group, "p (Holm)"),
+            "of no change, corrected for the number of methods",
+            _cells(rows, _holm),
+            Heads(brief, "p") if several and measure is not None else None,
+        ),
     ]
 
 
-def _change(row: Row) -> Cell:
-    estimate = None if row.change is None else row.change.estimate
-    text = words.percent(estimate)
+def _change(row: Row, text: str) -> Cell:
     # printed in one column, the signs must stand below each other
+    estimate = None if row.change is None else row.change.estimate
     return Cell(f"{text} ●" if row.marked else text, estimate, brief=text + (" ●" if row.marked else "  "))
 
 
-def _interval(row: Row) -> Cell:
-    if row.change is None:
+def _interval(change: Change | None, text: str) -> Cell:
+    if change is None:
         return Cell(words.MISSING, None)
-    low, high = row.change.low, row.change.high
-    width = None if low is None or high is None else high - low
-    return Cell(words.interval(low, high), width, row.change.note or None)
+    width = None if change.low is None or change.high is None else change.high - change.low
+    return Cell(text, width, change.note or None)
 
 
 def _holm(row: Row) -> Cell:
     small = row.p_holm is not None and row.p_holm < 0.001
     return Cell("< 0.001" if small else words.fixed(row.p_holm, 3), row.p_holm)
-
-
-def page_table(shown: Sequence[Column], rows: Sequence[Row | Drawn]) -> Table:
-    """Return a table as a page shows it."""
-    groups = [(group, len(list(parts))) for group, parts in groupby(shown, key=lambda column: column.heads.group)]
-    lines = [
-        Line(row.label, row.role, row.winner, tuple(column.cells[place] for column in shown))
-        for place, row in enumerate(rows)
-    ]
-    return Table(tuple(groups), tuple(shown), tuple(lines))
 
 
 def runs_columns(material: Material) -> list[Column]:

@@ -8,7 +8,7 @@ from labelspace.report.document import Figure, Room, figure, rounded
 from labelspace.report.layouts import Layout, layout_of
 from labelspace.report.measures import Measured, decision_of, measured_rows, validation_confusion
 from labelspace.report.reading import Drawn, Material
-from labelspace.results import Trial
+from labelspace.results import Row, Trial
 
 
 @figure("confusions", 7)
@@ -95,21 +95,22 @@ def drawn_trial(material: Material, row: Drawn, trial: Trial) -> Tensor | None:
     return validation_confusion(run, decision_of(material, row, run, trial.temperature, trial.value))
 
 
-@figure("strengths", 5)
+@figure("strengths", 5, sequences=True)
 def strengths(material: Material, room: Room) -> Figure | None:
-    """Return the validation cost over the strengths tried, for every row that tried several."""
+    """Return the validation cost, or measure, over the strengths tried, for every row that tried several."""
     rows = [_strength(row) for row in material.rows if len(row.trials) > 1]
     if not rows:
         return None
     reference = material.reference
     return {
-        "reference": {"label": reference.label, "cost": rounded(_validation_cost(reference))},
+        "reference": {"label": reference.label, "cost": rounded(None if reference.row is None else _on(reference.row))},
         "rows": rows,
     }
 
 
-def _validation_cost(row: Drawn) -> float | None:
-    return None if row.row is None else row.row.validation_cost
+def _on(judged: Row | Trial) -> float | None:
+    """Return what was found on validation data: the cost, of sequences the measure."""
+    return judged.validation_cost if judged.validation_quality is None else judged.validation_quality
 
 
 def _strength(row: Drawn) -> Figure:
@@ -122,5 +123,5 @@ def _strength(row: Drawn) -> Figure:
         "name": "strength" if strength is None else strength.name,
         "chosen": None if strength is None else rounded(strength.value),
         "values": [rounded(trial.value) for trial in row.trials],
-        "costs": [rounded(trial.validation_cost, 4) for trial in row.trials],
+        "costs": [rounded(_on(trial), 4) for trial in row.trials],
     }

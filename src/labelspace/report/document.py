@@ -226,18 +226,21 @@ class Room:
 Producer = Callable[[Material, Room], object]
 AnyProducer = TypeVar("AnyProducer", bound=Producer)
 PRODUCERS: dict[str, tuple[int, Producer]] = {}  # name → its rank, and what makes its data
+OF_SEQUENCES: set[str] = set()  # names of what is drawn of sequences too
 
 
-def figure(name: str, rank: int) -> Callable[[AnyProducer], AnyProducer]:
+def figure(name: str, rank: int, sequences: bool = False) -> Callable[[AnyProducer], AnyProducer]:
     """Return what registers the function that makes the data of a figure; nothing in them, and it is left out.
 
     Args:
         name: of the data, of the section in the template, and of what a script prepares.
         rank: the lowest are made first, the most telling: the last may not fit.
+        sequences: whether it says something of sequences too, which have no scores of single samples.
     """
 
     def register(make: AnyProducer) -> AnyProducer:
         PRODUCERS[name] = (rank, make)
+        OF_SEQUENCES.update([name] if sequences else [])
         return make
 
     return register
@@ -246,4 +249,5 @@ def figure(name: str, rank: int) -> Callable[[AnyProducer], AnyProducer]:
 def figures(material: Material, room: Room) -> Figure:
     """Return what all registered figures are drawn from, by name."""
     ranked = sorted(PRODUCERS.items(), key=lambda entry: entry[1][0])
-    return {name: make(material, room) for name, (_, make) in ranked}
+    drawn = [name for name, _ in ranked if material.measure is None or name in OF_SEQUENCES]
+    return {name: make(material, room) if name in drawn else [] for name, (_, make) in ranked}

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from labelspace import _checks, _files
-from labelspace.report import columns, confusions, document, measures, spaces, words  # noqa: F401 (they make figures)
-from labelspace.report.document import LIMIT, Figure, Room, rounded
-from labelspace.report.reading import Material, read_comparison, read_runs, row_facts
+from labelspace.report import cells, columns, confusions, document, intervals, measures, spaces, words  # noqa: F401 (they make figures)
+from labelspace.report.document import LIMIT, Figure, Room
+from labelspace.report.reading import Material, read_comparison, read_runs
 from labelspace.results import Result, Row
 
 # text around the matrices that is not known before they are packed: tables, curves, the plan
@@ -47,11 +47,14 @@ comparison.json. The same compare command finishes it.
     result, material = read_comparison(Path(folder), allow_damaged)
     room = Room(LIMIT - document.fixed_size() - MARGIN)
     pictures = [picture for picture in map(_picture, examples) if room.keeps(picture)]
-    data = {"names": material.names, "change": _changes(result), **document.figures(material, room)}
+    # no figure of sequences names all of their tokens
+    names = material.names if result.measure is None else ()
+    first = {"names": names, "quality": intervals.qualities(result), "change": intervals.changes(result)}
+    data = {**first, **document.figures(material, room)}
     shown = [column for column in columns.columns(result) if column.used]
     content = {
         **_first_screen(result),
-        "table": columns.page_table(shown, result.rows),
+        "table": cells.page_table(shown, result.rows),
         "pictures": pictures,
         "left_out": room.refused,
         "reproduce": _reproduce(Path(folder), result, material),
@@ -91,6 +94,10 @@ def write_runs_html(folders: Sequence[str | Path], path: str | Path, *, allow_da
         "title": title,
         "heading": title,
         "verdict": None,
+        "measure": None,
+        "labels": [],
+        "translations": [],
+        "neighbours": None,
         "caveats": [],
         "warnings": warnings,
         "costliest": [],
@@ -98,7 +105,7 @@ def write_runs_html(folders: Sequence[str | Path], path: str | Path, *, allow_da
         "next": None,
         "priced": False,
         "reference": material.reference.label,
-        "table": columns.page_table(columns.runs_columns(material), material.rows),
+        "table": cells.page_table(columns.runs_columns(material), material.rows),
         "pictures": [],
         "left_out": room.refused,
         "reproduce": {
@@ -113,27 +120,16 @@ def write_runs_html(folders: Sequence[str | Path], path: str | Path, *, allow_da
     return _files.write_bytes(Path(path), document.render(content, data))
 
 
-def _changes(result: Result) -> Figure | None:
-    rows = []
-    for row in result.rows:
-        change = row.change
-        if change is None:
-            continue
-        ends = {name: rounded(getattr(change, name)) for name in ("estimate", "low", "high")}
-        texts = {"text": words.percent(change.estimate), "interval": words.interval(change.low, change.high)}
-        facts = {"of": row.of, "marked": row.marked, "strength": columns.strength_text(row)}
-        rows.append({**row_facts(row), **facts, **ends, **texts})
-    rule = "with minimum-cost decisions" if result.decision == "min_cost" else ""
-    margin, reference = result.verdict.margin, result.reference.label
-    return {"rows": rows, "reference": reference, "rule": rule, "margin": margin} if rows else None
-
-
 def _first_screen(result: Result) -> Figure:
     return {
         "title": result.title,
         "heading": f"{result.data.name} · label comparison",
         "verdict": result.verdict,
-        "unmarked": result.verdict.kind in ("cheaper", "dearer")
+        "measure": result.measure,
+        "labels": [row.label for row in result.rows],
+        "translations": result.translations,
+        "neighbours": result.neighbours,
+        "unmarked": result.verdict.kind in ("cheaper", "dearer", "better", "worse")
         and any(row.winner and not row.marked for row in result.rows),
         "caveats": _caveats(result),
         "warnings": result.warnings,
@@ -157,14 +153,15 @@ def _caveats(result: Result) -> list[tuple[str, str]]:
     model = f"{result.model}{frozen}{epochs}" if result.model else ""
     few = ", so the result is indicative only" if result.verdict.indicative else ""
     samples = " / ".join(f"{words.count(number)} {part}" for part, number in counts.items())
-    example, noise = result.cost.example, result.label_noise
+    example, noise, measure = result.cost.example, result.label_noise, result.measure
     listed = [
         ("Model", model),
         ("Samples", samples),
         ("Label noise", f"{noise}, in training labels only" if noise else ""),
         ("Training", result.training or ""),
         ("Seeds", f"{seeds}{which}{few}" if seeds else ""),
-        ("Cost", result.cost.words + (f": {example}" if example else "")),
+        ("Cost", result.cost.words + (f": {example}" if example else "") if measure is None else ""),
+        ("Judged by", "" if measure is None else f"{measure.title} on the test part, mean over seeds"),
         ("Label space", "" if result.space is None else result.space.words),
         *((f"Options of {row.label}", options) for row in result.rows if (options := _options(row))),
         ("Groups", f"{data.test_groups} in the test part, drawn whole" if data.test_groups else ""),

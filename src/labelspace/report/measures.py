@@ -139,7 +139,7 @@ def validation_confusion(run: StoredRun, decision: Decision) -> Tensor | None:
     return metrics.confusion_counts(called, stored["validation_y"], len(decision.names)).double()
 
 
-@figure("curves", 1)
+@figure("curves", 1, sequences=True)
 def learning_curves(material: Material, room: Room) -> Figure | None:
     """Return the curves of all rows, or None where no run has any."""
     histories = [(row, [lines for run in row.runs if (lines := run.epochs())]) for row in material.rows]

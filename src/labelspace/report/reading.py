@@ -14,7 +14,7 @@ from torch import Tensor
 from labelspace import _checks, _files, results
 from labelspace.decisions import Temperature
 from labelspace.records import ConfigRecord, RunFolder
-from labelspace.results import Result, Role, Row, Rule, Strength, Trial
+from labelspace.results import Measure, Result, Role, Row, Rule, Strength, Trial
 from labelspace.space import LabelSpace
 
 Made = TypeVar("Made")
@@ -106,6 +106,7 @@ class Material:
     space: LabelSpace | None = None
     geometry: dict[str, Tensor] = field(default_factory=dict)
     runs: Mapping[str, StoredRun] = field(default_factory=dict)
+    measure: Measure | None = None  # of sequences, what texts are judged by
     _made: dict[object, object] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -154,6 +155,7 @@ def read_comparison(folder: Path, allow_damaged: bool = False) -> tuple[Result, 
         space=_space(folder / SPACE, content(SPACE), names),
         geometry=_geometry(content(GEOMETRY)),
         runs=runs,
+        measure=result.measure,
     )
     return result, material
 

@@ -59,6 +59,8 @@ def markdown_table(result: Result) -> str:
     for number, row in enumerate(result.rows):
         name = f"{row.label} (control)" if row.role == "control" else row.label
         lines.append(_line([name, *(column.cells[number] for column in shown)]))
+    if result.measure is not None:
+        lines += ["", f"{plain(result.measure.title)}: `{result.measure.signature}`"]
     lines += ["", f"**{plain(result.verdict.kind.upper())}** {plain(' '.join(result.verdict.sentences))}"]
     lines += [f"\n> {plain(warning)}" for warning in result.warnings]
     return "\n".join(lines)
@@ -138,10 +140,13 @@ def _legend(result: Result, width: int) -> list[str]:
     rows = result.rows
     tried = sorted({len(row.trials) for row in rows if row.strength is not None})
     parts = ["▸ chosen on validation", "● excludes 0 after Holm"] if len(rows) > 1 else []
+    if len(rows) > 1 and result.measure is not None:
+        parts[1:] = ["● excludes 0, p after Holm"]
     if any(row.change is not None and row.change.low is not None for row in rows):
         grouped = "groups of " if result.data.test_groups else ""
         # scores of one model each: the question is about these models, and only samples are left to chance
-        parts.append(f"brackets: {'seeds × ' if len(result.seeds) > 1 else ''}{grouped}test samples, paired")
+        tested = f"{grouped}test samples" if result.measure is None else "test texts"
+        parts.append(f"brackets: {'seeds × ' if len(result.seeds) > 1 else ''}{tested}, paired")
     if any(extra.key == "kappa" for extra in result.extra):
         parts.append("κ²: quadratic-weighted kappa")
     if tried and tried[-1] > 1:
@@ -150,6 +155,8 @@ def _legend(result: Result, width: int) -> list[str]:
     for row in rows:
         if row.options and row.role != "control":
             parts.append(f"{row.label}: {row.method} with {words.options_text(row.options)}")
+    if result.measure is not None:
+        parts.append(f"{result.measure.title}: {result.measure.signature}")
     return _packed(parts, width)
 
 

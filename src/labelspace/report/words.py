@@ -2,7 +2,8 @@
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 THIN = "\N{NARROW NO-BREAK SPACE}"
 MISSING = "–"
@@ -37,6 +38,66 @@ def _decimals(share: float) -> int:
 
 def _points(share: float, sign: bool, decimals: int) -> str:
     return _natural(f"{100 * share:{'+' if sign else ''}.{decimals}f}")
+
+
+def points(value: float | None, *others: float | None, sign: bool = True) -> str:
+    """Return a difference in points of a measure, with one decimal, or two where it and others are below one.
+
+    Args:
+        value: the difference.
+        others: what stands beside it, such as the ends of its interval.
+        sign: whether to show a plus.
+
+    Example:
+        >>> points(0.72, 0.1, 1.3), points(-0.04, -0.2, 0.1), points(0.5, sign=False), points(None)
+        ('+0.7', '−0.04', '0.50', '–')
+    """
+    if value is None:
+        return MISSING
+    largest = max(abs(number) for number in (value, *others) if number is not None)
+    return _natural(f"{value:{'+' if sign else ''}.{1 if largest >= 0.995 else 2}f}")
+
+
+def points_interval(low: float | None, high: float | None, *others: float | None) -> str:
+    """Return an interval of differences in points.
+
+    Example:
+        >>> points_interval(0.1, 1.3), points_interval(None, 1.0)
+        ('[+0.1, +1.3]', '–')
+    """
+    if low is None or high is None:
+        return MISSING
+    return f"[{points(low, high, *others)}, {points(high, low, *others)}]"
+
+
+class Ends(Protocol):
+    """What is shown of a change."""
+
+    @property
+    def estimate(self) -> float:
+        """The change."""
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of its interval."""
+
+    @property
+    def high(self) -> float | None:
+        """The upper end."""
+
+
+def moved(changes: Sequence[Ends | None], of_points: bool) -> list[tuple[str, str]]:
+    """Return changes and their intervals as a column shows them: in percent, or in points with as many decimals.
+
+    Args:
+        changes: of the rows, None where there is none.
+        of_points: whether they are differences in points.
+    """
+    found = [(None, None, None) if each is None else (each.estimate, each.low, each.high) for each in changes]
+    if not of_points:
+        return [(percent(estimate), interval(low, high)) for estimate, low, high in found]
+    every = [number for each in found for number in each]
+    return [(points(estimate, *every), points_interval(low, high, *every)) for estimate, low, high in found]
 
 
 def decimals_for(values: Iterable[float | None]) -> int:

@@ -46,21 +46,22 @@ def card(run: Run, decision: Decision, comparison: Result | None = None) -> str:
         >>> text.splitlines()[0]
         '# A classifier of 10 classes: digits'
     """
-    name = plain(_data_name(run, comparison))
+    name = plain(data_name(run, comparison))
     judged = decision.judge(run.scores["test_scores"], run.scores["test_y"])
     sections = [
         [f"# A classifier of {len(decision.names)} classes: {name}", "", *_summary(run, comparison)],
-        ["## What it is", "", *_table(("", ""), _facts(run, decision))],
+        ["## What it is", "", *table(("", ""), _facts(run, decision))],
         ["## Measured on the test part", "", *_measured(run, decision, judged)],
         ["## Classes", "", *_classes(run, decision, judged)],
-        [] if comparison is None else ["## How it was chosen", "", *_chosen(comparison)],
+        [] if comparison is None else ["## How it was chosen", "", *chosen(comparison)],
         ["## Caveats", "", *(f"- {sentence}" for sentence in _caveats(run, decision, comparison))],
         ["## How to use it", "", *_use(run)],
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
-def _data_name(run: Run, comparison: Result | None) -> str:
+def data_name(run: Run, comparison: Result | None) -> str:
+    """Return what the data are called."""
     if comparison is not None and comparison.data.name:
         return comparison.data.name
     return Path(run.config.data).name or "data"
@@ -119,7 +120,7 @@ def _measured(run: Run, decision: Decision, chosen: Judged) -> list[str]:
         for words, found in guesses.items()
     ]
     header = ("decision", "accuracy ↑", "cost per sample ↓")
-    lines = _table(header[: len(rows[0])], rows)
+    lines = table(header[: len(rows[0])], rows)
     nll, ece = metrics.nll(chosen.probabilities, y), metrics.calibration_error(chosen.probabilities, y)
     lines += ["", f"Probabilities: negative log-likelihood {nll:.4f}, calibration error {ece:.4f}."]
     if decision.abstain_cost is not None:
@@ -127,7 +128,7 @@ def _measured(run: Run, decision: Decision, chosen: Judged) -> list[str]:
     worst = _confusions(chosen.classes, y, decision)
     if worst:
         cells = [(plain(one.true), plain(one.predicted), f"{one.samples:g}", f"{one.share:.0%}") for one in worst]
-        lines += ["", "The costliest confusions:", "", *_table(("true", "called", "samples", "of the cost"), cells)]
+        lines += ["", "The costliest confusions:", "", *table(("true", "called", "samples", "of the cost"), cells)]
     return lines
 
 
@@ -154,17 +155,18 @@ def _classes(run: Run, decision: Decision, judged: Judged) -> list[str]:
         (plain(name), str(count), f"{found / count:.3f}" if count else "–")
         for name, count, found in zip(decision.names, counts.tolist(), right.tolist(), strict=True)
     ]
-    lines = _table(("class", "test samples", "of these found"), rows[:CLASSES])
+    lines = table(("class", "test samples", "of these found"), rows[:CLASSES])
     return lines + (
         [f"\n… and {len(rows) - CLASSES} more; decision.json names them all."] if len(rows) > CLASSES else []
     )
 
 
-def _chosen(comparison: Result) -> list[str]:
+def chosen(comparison: Result) -> list[str]:
+    """Return how a model was chosen: the verdict, and the command."""
     verdict = comparison.verdict
     lines = [" ".join([f"**{verdict.kind.capitalize()}.**", *(plain(sentence) for sentence in verdict.sentences)])]
     if comparison.command:
-        lines += ["", *_code([comparison.command])]
+        lines += ["", *code([comparison.command])]
     return ["On validation data, among the methods of a comparison.", "", *lines]
 
 
@@ -192,7 +194,7 @@ def _caveats(run: Run, decision: Decision, comparison: Result | None) -> Iterabl
 def _use(run: Run) -> list[str]:
     kind = run.preprocessing.get("input", {}).get("kind") or run.preprocessing["kind"]
     new = NEW[kind]
-    lines = _code([f"labelspace predict . {new} -o predictions.csv", "labelspace export . --onnx model.onnx"])
+    lines = code([f"labelspace predict . {new} -o predictions.csv", "labelspace export . --onnx model.onnx"])
     python = [
         "from labelspace import Decision, Run",
         "",
@@ -200,16 +202,18 @@ def _use(run: Run) -> list[str]:
         f'classes, probability, abstained = decision.decide(run.scores_of("{new}"))',
         "names = [decision.names[index] for index in classes.tolist()]",
     ]
-    return ["In this folder:", "", *lines, "", *_code(python, "python")]
+    return ["In this folder:", "", *lines, "", *code(python, "python")]
 
 
-def _code(lines: Sequence[str], language: str = "") -> list[str]:
+def code(lines: Sequence[str], language: str = "") -> list[str]:
+    """Return lines as a block of code."""
     # a fence longer than any inside cannot be closed by the content
     longest = max((len(ticks) for line in lines for ticks in re.findall("`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
     return [f"{fence}{language}", *lines, fence]
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return a table."""
     lines = [header, ["---"] * len(header), *rows]
     return [f"| {' | '.join(cells)} |" for cells in lines]

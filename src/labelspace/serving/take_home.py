@@ -8,41 +8,46 @@ from pathlib import Path
 
 from labelspace import _checks, _files
 from labelspace.decisions.decision import Decision
-from labelspace.records import CONFIG, ENVIRONMENT, FILES, RESULT, TIMES, RunFolder, option_file
+from labelspace.records import CONFIG, ENVIRONMENT, FILES, RESULT, TIMES, TRANSLATIONS, RunFolder, option_file
 from labelspace.results import Result
 from labelspace.serving.card import card
 from labelspace.serving.predictions import FILE, check_names
+from labelspace.serving.text_card import text_card
 from labelspace.training.run import Run, keep
 
 CARD = "README.md"
 # the result first: without it a folder is not taken for a run
-WRITTEN = (RESULT, CONFIG, ENVIRONMENT, *FILES, TIMES, FILE, CARD)
+WRITTEN = (RESULT, CONFIG, ENVIRONMENT, *FILES, TIMES, TRANSLATIONS, FILE, CARD)
+SOME = (TIMES, TRANSLATIONS, FILE)  # not of every run; the card, which comes last, is
 HALF = re.compile(r"\.(.+)\.[0-9a-f]{32}\.part")  # as ``_files.beside`` names them
 
 
-def take_home(run: Run, decision: Decision, folder: str | Path, comparison: Result | None = None) -> Path:
+def take_home(run: Run, decision: Decision | None, folder: str | Path, comparison: Result | None = None) -> Path:
     """Write a folder that ``Run.load``, ``labelspace predict`` and ``labelspace export`` take, and return its path.
 
-    It holds all files of the run, ``decision.json`` and ``README.md``, the model card. It is made beside its place and
-    takes the place of the one that is there as a whole, so that nobody reads parts of two; what others put into that
-    one goes along.
+    It holds all files of the run, ``README.md``, the model card, and ``decision.json``, where there is one. It is made
+    beside its place and takes the place of the one that is there as a whole, so that nobody reads parts of two; what
+    others put into that one goes along.
 
     Args:
         run: a finished run.
-        decision: temperature, prices and rule; about the classes of the run.
+        decision: temperature, prices and rule; about the classes of the run. None of a run of sequences, which writes
+            texts and decides nothing.
         folder: where it goes, for example ``best`` in a comparison's folder.
         comparison: what the comparison found that chose it, for the card.
     """
-    check_names(decision, run)
+    if decision is not None:
+        check_names(decision, run)
     place = Path(os.path.realpath(folder))
-    text = card(run, decision, comparison)
+    text = text_card(run, comparison) if decision is None else card(run, decision, comparison)
     building = _files.beside(place)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with _files.sharing(place.parent, lambda: tidy(place)):
             stored = _copied(run, building)
-            decision.save(building / FILE, stored.seal())
-            stored.require(FILE)
+            if decision is not None:
+                decision.save(building / FILE, stored.seal())
+                stored.require(FILE)
             _files.write_bytes(building / CARD, text.encode())
             _move(building, place)
     except OSError as error:
@@ -63,7 +68,7 @@ def tidy(place: Path) -> None:
     for stale in sorted(place.parent.glob(f".{place.name}.*.part")):
         if not stale.is_dir():
             stale.unlink(missing_ok=True)
-        elif not place.exists() and all((stale / name).is_file() for name in WRITTEN if name != TIMES):
+        elif not place.exists() and all((stale / name).is_file() for name in WRITTEN if name not in SOME):
             os.rename(stale, place)  # a whole one, on its way in or out
         else:
             if place.is_dir():
@@ -80,8 +85,8 @@ def _copied(run: Run, building: Path) -> RunFolder:
         keep(run, copy)
         return copy
     building.mkdir()
-    times = [TIMES] if (source.path / TIMES).is_file() else []
-    for name in (CONFIG, ENVIRONMENT, *FILES, *map(option_file, run.option_spaces), *times, RESULT):
+    some = [name for name in (TIMES, TRANSLATIONS) if (source.path / name).is_file()]
+    for name in (CONFIG, ENVIRONMENT, *FILES, *map(option_file, run.option_spaces), *some, RESULT):
         _files.write_bytes(building / name, source.content(name))
     return copy
 

@@ -15,11 +15,11 @@ function changeFigure(change, palette, width) {
   if (controls.length) place += 0.6;
   controls.forEach((row) => placed.push({ ...row, y: place++ }));
   const colour = (row) => (row.winner ? palette.accent : row.role === "control" ? palette.faint : palette.ink);
-  const percent = (share) => (share === null ? null : 100 * share);
+  const scaled = (value) => (value === null ? null : change.factor * value);
   const traces = placed.map((row) => ({
     type: "scatter",
     mode: "markers",
-    x: [percent(row.estimate)],
+    x: [scaled(row.estimate)],
     y: [row.y],
     error_x: {
       type: "data",
@@ -27,8 +27,8 @@ function changeFigure(change, palette, width) {
       thickness: row.winner ? 2.6 : 1.8,
       width: 0,
       color: colour(row),
-      array: [row.high === null ? 0 : percent(row.high - row.estimate)],
-      arrayminus: [row.low === null ? 0 : percent(row.estimate - row.low)],
+      array: [row.high === null ? 0 : scaled(row.high - row.estimate)],
+      arrayminus: [row.low === null ? 0 : scaled(row.estimate - row.low)],
     },
     marker: {
       size: row.winner ? 13 : 10,
@@ -88,9 +88,10 @@ function changeFigure(change, palette, width) {
           },
         ]
       : [];
-  const shapes = [{ type: "line", x0: 0, x1: 0, yref: "paper", y0: 0, y1: 1, line: { color: palette.ink, width: 1 } }];
+  const zero = { type: "line", x0: 0, x1: 0, yref: "paper", y0: 0, y1: 1, line: { color: palette.ink, width: 1 } };
+  const shapes = change.reference ? [zero] : [];
   if (change.margin) {
-    const edge = 100 * change.margin;
+    const edge = scaled(change.margin);
     shapes.unshift({
       type: "rect",
       x0: -edge,
@@ -122,8 +123,8 @@ function changeFigure(change, palette, width) {
         font: { color: palette.ink, size: 12 },
       },
     ],
-    xaxis: axis(palette, narrow ? "← cheaper" : "change in cost, left is cheaper", {
-      ticksuffix: "\u202f%",
+    xaxis: axis(palette, narrow ? change.good : plain(change.title), {
+      ticksuffix: change.suffix,
       zeroline: false,
       nticks: narrow ? 5 : 8,
     }),

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from labelspace.metrics import Interval
-from labelspace.results import NAME, Change, Result, fault, read
-from small_results import REFERENCE, result
+from labelspace.results import NAME, Result, fault, read
+from small_results import REFERENCE, of_texts, result
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
@@ -50,6 +49,8 @@ def test_another_format_is_refused_in_words(tmp_path: Path, format: Any) -> None
         ({"seeds": ["0"]}, "whose 'seeds.0' is wrong (a valid integer)"),
         ({"rows": [{**REFERENCE, "argmax": {"cost": 1.0}}]}, "without 'rows.0.argmax.accuracy'"),
         ({"rows": [{**REFERENCE, "argmax": {"cost": 1.0, "accuracy": 1.0, "kappa": "x"}}]}, "'rows.0.argmax.kappa'"),
+        ({"measure": {"key": "bleu", "title": "BLEU"}}, "with rows without 'quality'"),
+        ({"translations": [{"source": "a", "answer": "b", "rows": []}]}, "with 'translations' of other rows"),
         ({"rows": [{**REFERENCE, "runs": ["../x"]}]}, "whose 'rows.0.runs.0' is wrong (the name of a folder inside)"),
     ],
 )
@@ -67,6 +68,18 @@ def test_numbers_that_are_none_are_read_as_they_always_were() -> None:
     assert found.rows[0].argmax.of("accuracy") == math.inf
 
 
-def test_a_change_says_what_its_interval_says() -> None:
-    interval = Interval(-0.1, -0.2, 0.0, 0.9, 6, 100, "a note", 0.03)
-    assert Change.of(interval).model_dump() == vars(interval)
+def test_a_result_of_sequences_is_read_as_it_was_written(tmp_path: Path) -> None:
+    given = of_texts()
+    given.write(tmp_path)
+    again, _ = read("somebody", tmp_path)
+    assert again == given
+    assert again.translations[0].rows == ("ein Hunt", "<b>ein Hund</b>")
+
+
+def test_a_file_that_knows_nothing_of_texts_is_read_as_before() -> None:
+    """What is written of classifiers has no word of them either."""
+    plain = result().plain()
+    assert {"measure", "translations", "neighbours"}.isdisjoint(plain)
+    assert {"quality", "validation_quality"}.isdisjoint(plain["rows"][0])  # type: ignore[index,arg-type]
+    found = Result.model_validate(plain)
+    assert (found.measure, found.translations, found.neighbours) == (None, (), None)

@@ -1,0 +1,142 @@
+"""How classifiers are judged: by what their mistakes cost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from labelspace.comparison.entries import Entry
+from labelspace.comparison.folder import BEST, write_geometry
+from labelspace.comparison.judging import Found, Trained, choose
+from labelspace.comparison.knowledge import Knowledge, Spoken, gather
+from labelspace.comparison.outcome import Judge, Outcome, Scores
+from labelspace.comparison.plan import Plan
+from labelspace.comparison.rows import against_reference, make_row
+from labelspace.comparison.summary import caveats, costliest, extra_columns, prices_facts, space_facts
+from labelspace.comparison.verdict import judge_rows
+from labelspace.criteria import criterion_class
+from labelspace.data.dataset import Dataset
+from labelspace.results import DRAWN_FROM, Known, Options, Prices, Result, Rule
+from labelspace.serving.predictions import FILE
+from labelspace.serving.take_home import CARD, take_home
+from labelspace.space import LabelSpace
+from labelspace.spec.prices import CostSpec
+from labelspace.training.build import Job, training_labels
+from labelspace.training.run import Run
+
+COST, SPACE, _ = DRAWN_FROM
+
+
+@dataclass(frozen=True, eq=False)
+class Classified:
+    """The judge of classifiers.
+
+    Args:
+        plan: margin and level, and whether a known smoothing is undone.
+        dataset: whose test part they are judged on.
+        knowledge: what is known about the classes, and the prices.
+        judge: how mistakes are judged.
+    """
+
+    plan: Plan
+    dataset: Dataset
+    knowledge: Knowledge
+    judge: Judge
+
+    @classmethod
+    def of(cls, plan: Plan, job: Job, space: str | Path | LabelSpace | None, cost: CostSpec) -> "Classified":
+        """Gather what is known."""
+        # what the data say of classes comes from the labels that are trained on: clean ones would leak through it
+        knowledge = gather(space, cost, job.dataset, training_labels(job))
+        judge = knowledge.judge(job.dataset.names, job.dataset.test.y, plan.probabilities)
+        return cls(plan, job.dataset, knowledge, judge)
+
+    @property
+    def space(self) -> LabelSpace | None:
+        """What is known about the classes."""
+        return self.knowledge.space
+
+    @property
+    def cost(self) -> LabelSpace:
+        """What mistakes cost."""
+        return self.knowledge.cost
+
+    @property
+    def rule(self) -> Rule:
+        """The decision of the headline numbers."""
+        return self.judge.rule
+
+    @property
+    def spoken(self) -> Spoken:
+        """Space and prices in words."""
+        return self.knowledge.spoken
+
+    @property
+    def headline(self) -> str:
+        """What mistakes cost."""
+        return f"cost: {self.spoken.cost}"
+
+    @property
+    def prices(self) -> Prices:
+        """What mistakes cost, as a result says it."""
+        return prices_facts(self.knowledge, self.judge)
+
+    @property
+    def known(self) -> Known | None:
+        """What is known about the classes, as a result says it."""
+        return space_facts(self.knowledge)
+
+    @property
+    def taken_home(self) -> tuple[str, ...]:
+        """How the best model decides, and its card."""
+        return (FILE, CARD)
+
+    def assessed(self, entry: Entry, options: Options, runs: Sequence[Run]) -> Outcome:
+        """Return the decisions and costs of a row's runs."""
+        targets = None
+        invertible = criterion_class(entry.method).invertible
+        strength = entry.strength(options)
+        asked = self.judge.inverted and entry.option == "smoothing" and invertible
+        if asked and strength is not None and not _learned(runs[0]):
+            targets = runs[0].space.relations().targets(strength)
+        return Outcome([scores_of(run) for run in runs], self.judge, targets)
+
+    def found(self, trained: Sequence[Trained], problems: Sequence[str]) -> Found:
+        """Judge all rows."""
+        groups, level = self.dataset.test.groups, self.plan.level
+        outcomes = [each.outcome for each in trained if isinstance(each.outcome, Outcome)]
+        pairs = zip(outcomes, trained, strict=True)
+        rows = against_reference([make_row(outcome, **each.about()) for outcome, each in pairs], level, groups)
+        best, seed = choose(trained, rows)
+        return Found(
+            rows=tuple(row.row() for row in rows),
+            verdict=judge_rows(rows, self.plan.margin, self.knowledge.word, groups, level),
+            warnings=tuple(caveats(rows, self.dataset, problems, groups, level)),
+            best=best,
+            seed=seed,
+            extra=extra_columns(rows[0]),
+            costliest=costliest(outcomes[best], self.dataset.names),
+        )
+
+    def leave(self, folder: Path, trained: Sequence[Trained], found: Found, result: Result) -> None:
+        """Write prices and space, how classes lie, and the best model with how it decides."""
+        if self.judge.priced:
+            self.cost.save(folder / COST)
+        if self.space is not None:
+            self.space.save(folder / SPACE)
+        write_geometry(folder, trained, found.rows, self.dataset)
+        best = trained[found.best]
+        assert isinstance(best.outcome, Outcome)
+        take_home(best.runs[found.seed], best.outcome.deciders[found.seed], folder / BEST, result)
+
+
+def scores_of(run: Run) -> Scores:
+    """Return what a run said of validation and test data."""
+    found = run.scores
+    return Scores(found["validation_scores"], found["validation_y"], found["test_scores"], found["test_y"])
+
+
+def _learned(run: Run) -> bool:
+    """Return whether a run learned its targets: they are then not those that its strength says."""
+    names = criterion_class(run.config.method).label_parameters
+    weights = run.weights if names else {}
+    return any(f"criterion.{name}" in weights for name in names)

@@ -1,0 +1,76 @@
+"""What a comparison is asked: the data, the methods, and whatever else was said; the rest depends on the data."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from labelspace.comparison import folder as folders
+from labelspace.comparison.entries import DEFAULT, check_methods
+from labelspace.data.dataset import Dataset
+from labelspace.space import LabelSpace
+from labelspace.spec.prices import CostSpec
+
+IN_MEMORY = "given in Python"
+# of sequences, where nothing is said: the published ranks of label embeddings and low-rank label smoothing, since the
+# classes are a vocabulary; and how many points of the measure do not matter
+OF_SEQUENCES = ("onehot", "uniform", "labelemb", "lls")
+RANKS = {"labelemb": 100, "lls": 64}
+MARGIN = 0.5
+
+
+@dataclass(frozen=True)
+class Question:
+    """What was asked for.
+
+    Args:
+        data: name or path; ``IN_MEMORY`` where ``dataset`` is given.
+        dataset: the data, where it has no name.
+        methods: registry names, or NAME=METHOD; none for those that suit the data.
+        space: what is known about the classes.
+        cost: what mistakes cost.
+        model: a model's name, or auto.
+        seeds: how many, or which.
+        budget: a span of time.
+        options: other fields of a plan.
+    """
+
+    data: str
+    dataset: Dataset | None
+    methods: tuple[str, ...]
+    space: str | Path | LabelSpace | None
+    cost: CostSpec
+    model: str
+    seeds: int | Sequence[int]
+    budget: str
+    options: dict[str, object] = field(default_factory=dict)
+
+    def about(self, dataset: Dataset) -> "Question":
+        """Return the question with what is usual for such data, where nothing was said."""
+        if dataset.kind != "sequences":
+            return self if self.methods else replace(self, methods=check_methods(DEFAULT))
+        options = {"margin": MARGIN, **self.options}
+        if self.methods:
+            return replace(self, options=options)
+        given = options.get("method_options", {})
+        own = given if isinstance(given, Mapping) else {}
+        ranked = {name: {"rank": min(rank, len(dataset.names)), **own.get(name, {})} for name, rank in RANKS.items()}
+        options["method_options"] = {**own, **ranked} if isinstance(given, Mapping) else given
+        return replace(self, methods=check_methods(OF_SEQUENCES), options=options)
+
+    def folder(self, out: str | Path, key: str) -> Path:
+        """Return where its comparison lives: the same question about the same content (``key``) has the same folder."""
+        content = {name: _plain(value) for name, value in vars(self).items() if name not in ("dataset", "data")}
+        return folders.folder_of(out, self.data, {**content, "key": key})
+
+
+def _plain(value: object) -> object:
+    """Return what a digest can be taken of."""
+    if isinstance(value, LabelSpace):
+        content = b"".join(part.numpy().tobytes() for part in value.tensors.values())
+        return [value.names, value.kind, hashlib.blake2b(content, digest_size=8).hexdigest()]
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in sorted(value.items())}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(part) for part in value]
+    return value.tolist() if hasattr(value, "tolist") else value if isinstance(value, int | float) else str(value)

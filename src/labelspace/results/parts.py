@@ -1,0 +1,206 @@
+"""The parts of a result, each with named, checked fields."""
+
+import math
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+
+from labelspace.metrics import Interval
+
+Role = Literal["reference", "method", "control"]
+Control = Literal["shuffled", "random"]
+Rule = Literal["argmax", "min_cost"]
+Kind = Literal["cheaper", "dearer", "better", "worse", "no difference", "undecided"]
+Cause = Literal["structure", "smoothing", "unclear"]
+Options = dict[str, JsonValue]
+T = TypeVar("T")
+
+
+def _listed(value: object) -> object:
+    if not isinstance(value, list | tuple):
+        raise ValueError("a valid list")
+    return tuple(value)
+
+
+def _inside(name: str) -> str:
+    """Refuse what is no name of a folder: a run must lie where its comparison does."""
+    if name in ("", ".", "..") or "\0" in name or {PurePosixPath(name).name, PureWindowsPath(name).name} != {name}:
+        raise ValueError("the name of a folder inside")
+    return name
+
+
+Listed = Annotated[tuple[T, ...], BeforeValidator(_listed)]
+RunName = Annotated[str, AfterValidator(_inside)]
+
+
+class Part(BaseModel):
+    """A part of a result; what is not named in it is not read."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True, protected_namespaces=())
+
+
+class Strength(Part):
+    """What was tuned: the keyword argument, its symbol, and the value that was chosen."""
+
+    name: str
+    symbol: str
+    value: float
+
+
+class Trial(Part):
+    """One strength, tried on the tuning seed; of sequences the quality of their texts stands for the cost."""
+
+    value: float | None = None
+    validation_cost: float | None = None
+    validation_accuracy: float | None = None
+    temperature: float | None = None
+    run: RunName | None = None
+    validation_quality: float | None = None
+
+    @property
+    def merit(self) -> float:
+        """What strengths are chosen by: the largest is the best."""
+        return merit(self.validation_cost, self.validation_quality)
+
+
+def merit(cost: float | None, quality: float | None) -> float:
+    """Return how good something is on validation data, of what costs and of what is measured alike.
+
+    Args:
+        cost: of classifiers.
+        quality: of sequences, by the measure of their texts.
+
+    Example:
+        >>> merit(0.25, None), merit(None, 31.5), merit(None, None)
+        (-0.25, 31.5, -inf)
+    """
+    if quality is not None:
+        return quality
+    return -math.inf if cost is None else -cost
+
+
+class Change(Part):
+    """The change against the reference, as ``metrics.Interval`` says it.
+
+    It is the relative change of the mean cost; where a comparison has a measure, the difference in its points.
+    """
+
+    estimate: float
+    low: float | None
+    high: float | None
+    level: float
+    seeds: int | None = None
+    samples: int | None = None
+    note: str | None = None
+    p_value: float | None = None
+
+    @classmethod
+    def of(cls, interval: Interval) -> "Change":
+        """Return an interval as it is written."""
+        return cls(**{name: getattr(interval, name) for name in cls.model_fields})
+
+
+class Numbers(Part):
+    """Means over seeds under one decision rule; which others there are depends on the kind of classes."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, float]
+
+    cost: float
+    accuracy: float
+
+    @property
+    def others(self) -> dict[str, float]:
+        """The numbers beside cost and accuracy."""
+        return dict(self.__pydantic_extra__)
+
+    def of(self, key: str) -> float | None:
+        """Return a number by its name; None where there is none."""
+        return {"cost": self.cost, "accuracy": self.accuracy, **self.others}.get(key)
+
+
+class Verdict(Part):
+    """The answer.
+
+    Args:
+        kind: cheaper, dearer (of sequences better, worse), no difference (the interval is inside ± ``margin``) or
+            undecided.
+        subject: the method it speaks of, chosen on validation data.
+        estimate: relative change of the mean cost against the free rival, or the difference in points of the measure.
+        low: lower end of its interval; None with one seed.
+        high: upper end.
+        margin: changes within ± this do not matter.
+        cause: what did it: the structure of the label space, or smoothing as such; None where that is not the question.
+        indicative: fewer seeds than ``enough_seeds``: six for intervals of 95 percent.
+        sentences: the answer in words.
+        level: of the interval.
+    """
+
+    kind: Kind
+    subject: str
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    margin: float
+    cause: Cause | None = None
+    indicative: bool
+    sentences: Annotated[Listed[str], Field(min_length=1)]
+    level: float = 0.95
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Both ends, or None."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+
+class Data(Part):
+    """What was compared on."""
+
+    name: str
+    kind: str = ""
+    input_shape: Listed[int] = ()
+    names: Listed[str]
+    counts: dict[str, int] = {}
+    key: str | None = None
+    group_by: str | None = None
+    test_groups: int | None = None
+
+
+class Prices(Part):
+    """What mistakes cost, in words; the prices themselves are in ``cost.safetensors``."""
+
+    words: str
+    example: str | None = None
+    priced: bool = False
+
+
+class Known(Part):
+    """What is known about the classes, in words; the label space itself is in ``space.safetensors``."""
+
+    words: str
+
+
+class Extra(Part):
+    """A number that belongs to this kind of classes, and the title of its column."""
+
+    key: str
+    title: str
+
+
+class Confusion(Part):
+    """A class that is called another, on test data: how often and at what cost, means over seeds."""
+
+    true: str
+    predicted: str
+    count: float
+    cost: float
+    share: float
+
+
+class Best(Part):
+    """The model to take home."""
+
+    label: str
+    run: RunName | None = None
+    rule: Rule | None = None

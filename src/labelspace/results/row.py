@@ -1,0 +1,105 @@
+"""One line of the table of a comparison."""
+
+from labelspace.results.parts import (
+    Change,
+    Control,
+    Listed,
+    Numbers,
+    Options,
+    Part,
+    Role,
+    RunName,
+    Strength,
+    Trial,
+    merit,
+)
+from labelspace.results.texts import Quality
+
+
+class Row(Part):
+    """One line of the table: a method or a control at its chosen strength, or a model that was trained elsewhere.
+
+    Args:
+        label: how it is shown.
+        method: its registry name; empty for scores that were made elsewhere.
+        role: reference, method or control.
+        of: whose control it is.
+        control: shuffled or random.
+        structured: whether it has a label space that says something about the classes.
+        strength: what was tuned.
+        trials: what was tried, on validation data.
+        runs: names of its runs, one per seed.
+        temperatures: one per seed.
+        validation_cost: under the headline rule, mean over seeds.
+        argmax: its numbers when the likeliest class is called; of sequences those of single tokens, each wrong one
+            costing 1, and of whole texts by other measures.
+        min_cost: its numbers when the class of least expected cost is called; None where mistakes cost the same.
+        ece: calibration error of the model's own probabilities.
+        ece_after: the same after temperature.
+        nll_after: negative log-likelihood after temperature.
+        risk_coverage: area under risk–coverage.
+        change: relative change of the cost against the reference, or the difference in points of the measure.
+        p_value: of no change at all.
+        p_holm: the same, corrected for the number of methods.
+        marked: whether the change excludes zero after that correction.
+        winner: the best method on validation data, by cost or by the measure.
+        inverted: whether its probabilities had a known smoothing undone.
+        options: what its method was given beside the strength.
+        quality: of sequences, the measure on test data.
+        validation_quality: the same on validation data, mean over seeds.
+    """
+
+    label: str
+    method: str = ""
+    role: Role
+    of: str | None
+    control: Control | None
+    structured: bool = False
+    strength: Strength | None
+    trials: Listed[Trial]
+    runs: Listed[RunName] = ()
+    temperatures: Listed[float] | None = None
+    validation_cost: float | None = None
+    argmax: Numbers
+    min_cost: Numbers | None
+    ece: float | None = None
+    ece_after: float | None
+    nll_after: float | None = None
+    risk_coverage: float | None = None
+    change: Change | None = None
+    p_value: float | None = None
+    p_holm: float | None = None
+    marked: bool = False
+    winner: bool = False
+    inverted: bool = False
+    options: Options = {}
+    quality: Quality | None = None
+    validation_quality: float | None = None
+
+    @property
+    def merit(self) -> float:
+        """What rows are chosen by, on validation data: the largest is the best."""
+        return merit(self.validation_cost, self.validation_quality)
+
+    @property
+    def headline(self) -> Numbers:
+        """The numbers under the rule that the comparison is about."""
+        return self.argmax if self.min_cost is None else self.min_cost
+
+    def under(self, rule: str) -> Numbers | None:
+        """Return the numbers under a decision rule."""
+        return self.argmax if rule == "argmax" else self.min_cost
+
+    @property
+    def shown(self) -> str:
+        """How a sentence begins that speaks of it."""
+        if self.control == "shuffled":
+            return "The control with shuffled classes"
+        if self.control == "random":
+            return "The control with random rows"
+        return self.spoken[0].upper() + self.spoken[1:] if self.method else self.spoken
+
+    @property
+    def spoken(self) -> str:
+        """How a sentence speaks of it: a method by its labels, a model that was trained elsewhere by its name."""
+        return f"{self.label} labels" if self.method else self.label
