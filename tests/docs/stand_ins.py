@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from labelspace.data.readers.cifar import NAMES_10
+from parallel_text import write_lines
 
 TRAIN, TEST = 300, 60
 WNIDS = ("n01443537", "n01629819", "n02124075", "n02814533", "n03100240", "n04146614")
@@ -16,13 +17,14 @@ Array = NDArray[np.uint8]
 
 
 def write_stand_ins(folder: Path) -> Path:
-    """Write MNIST, Fashion-MNIST, CIFAR-10, Tiny-ImageNet and IMDB of a kind, and return the folder."""
+    """Write MNIST, Fashion-MNIST, CIFAR-10, Tiny-ImageNet, IMDB and Multi30k of a kind, and return the folder."""
     generator = np.random.default_rng(0)
     for name in ("mnist", "fashion-mnist"):
         _write_idx(folder / name, generator)
     _write_cifar(folder / "cifar-10-batches-bin", generator)
     _write_tiny_imagenet(folder / "tiny-imagenet-200", generator)
     _write_reviews(folder / "imdb")
+    write_lines(folder / "multi30k")
     return folder
 
 
