@@ -281,6 +281,7 @@ NAMES = st.lists(
 @given(names=NAMES)
 @example(names=[";a", ";b"])
 @example(names=["default", "paid"])
+@example(names=["-", "'-"])  # the one is written as the other is called
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_template_is_the_uniform_cost(names: list[str], tmp_path: Path) -> None:
     expected = prices("uniform", names).matrix

@@ -126,10 +126,10 @@ def test_workers_know_what_was_given(tmp_path):
 
 
 def test_a_comparison_of_objects(tmp_path):
-    methods = {"mine": Halved, "soft": functools.partial(labelspace.UniformSmoothing, smoothing=0.3)}
+    methods = {"half-price": Halved, "soft": functools.partial(labelspace.UniformSmoothing, smoothing=0.3)}
     options = {"seeds": 2, "epochs": 2, "limit": 100, "out": tmp_path, "executor": InProcess()}
     result = labelspace.compare("digits", methods=methods, model=narrow, **options)
-    assert [row["label"] for row in result.content["rows"]] == ["one-hot", "mine", "soft"]
+    assert [row["label"] for row in result.content["rows"]] == ["one-hot", "half-price", "soft"]
     assert result.best.predict(torch.zeros(1, 1, 8, 8, dtype=torch.uint8)).shape == (1,)
 
 

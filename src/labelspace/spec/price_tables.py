@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from labelspace import _checks
-from labelspace._cells import unguarded
+from labelspace._cells import guarded, unguarded
 from labelspace._tables import Row, pointed, read_text, table
 from labelspace.spec.naming import OWNER, canonical, matched, suggestion
 
@@ -25,7 +25,9 @@ TEMPLATE = "`labelspace labels template DATA --cost` writes a file to fill in."
 def read_prices(path: Path, names: Sequence[str]) -> Tensor:
     """Return ``(K, K)`` prices in the order of ``names``, float64, from a table in either form."""
     written, separator = table("cost", path, read_text("cost", path))
-    known = set(names)
+    cells = {cell for row in written for cell in row.cells}
+    # a name that stands there guarded does not stand there as it is too: that is another's guarded form
+    known = {name for name in names if guarded(name) == name or guarded(name) not in cells}
     rows = [Row(row.line, [unguarded(cell, known) for cell in row.cells]) for row in written]
     try:
         columns = _titled_columns(rows[0].cells)
