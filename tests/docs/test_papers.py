@@ -29,6 +29,8 @@ SLOW = {"21-console", "57-console", "63-python"}
 # 25,000 reviews through an encoder, 16,000 pictures through an ImageNet network, and a search for 2,000 translations by
 # every run are too much for a test
 TOO_LARGE = {"21-console", "22-console", "24-python", "30-python", "50-console", "51-console"}
+# others read the same data in the same way, and take long
+REPEATED = {"23-console", "35-console", "41-console", "42-console"}
 SMALL_MODELS = {
     "linear": ("resnet18", "resnet34", "resnet50", "resnet110", "wrn-28-12", "resnet8", "bottleneck-9", "cnn-5x5"),
     "resnet8-small": ("resnet32",),  # has a last feature map, which may vote
@@ -151,7 +153,7 @@ def cases() -> Iterator[Any]:
     for snippet in snippets():
         slow = [pytest.mark.slow] if snippet.name in SLOW else []
         yield pytest.param(snippet, False, id=snippet.name, marks=slow)
-        if snippet.needs_data and snippet.name not in TOO_LARGE:
+        if snippet.needs_data and snippet.name not in TOO_LARGE | REPEATED:
             absent = pytest.mark.skipif(REAL is None, reason="the real datasets are not on this machine")
             yield pytest.param(
                 snippet, True, id=f"{snippet.name}-real", marks=[pytest.mark.slow, pytest.mark.data, absent]
