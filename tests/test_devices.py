@@ -1,5 +1,6 @@
 """Names of devices, and how tensors and random streams get there."""
 
+import json
 import re
 from collections.abc import Callable
 
@@ -125,3 +126,9 @@ def test_nccl_only_where_the_learner_is_on_cuda(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(_distributed.dist, "init_process_group", joined.append)
     assert _distributed.join(torch.device(device))
     assert joined == ([device] if device.startswith("cuda") else []) + [backend]
+
+
+def test_the_environment_names_nobody() -> None:
+    text = json.dumps(_devices.environment())
+    assert set(_devices.environment()) == {"python", "torch", "system", "machine", "cores"}
+    assert "/" not in text

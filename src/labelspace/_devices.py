@@ -1,6 +1,7 @@
 """Where tensors are: the devices of this machine, and how batches and random streams get to them."""
 
 import os
+import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -113,3 +114,14 @@ def own_draws(name: str) -> Iterator[None]:
     finally:
         if kept is not None:
             torch.mps.set_rng_state(kept)
+
+
+def environment() -> dict[str, str | int | None]:
+    """Return what a run depended on: versions and the machine's kind, nothing that names its user or host."""
+    return {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+    }

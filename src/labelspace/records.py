@@ -12,8 +12,6 @@ in a file of its own, ``times.jsonl``.
 """
 
 import errno
-import os
-import platform
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -27,7 +25,7 @@ from safetensors.torch import load as from_bytes
 from safetensors.torch import save as to_bytes
 from torch import Tensor
 
-from labelspace import _checks, _files
+from labelspace import _checks, _devices, _files
 from labelspace._checks import DamagedError, LabelFileError
 from labelspace.space import LabelSpace
 
@@ -153,7 +151,7 @@ class RunFolder:
         if times:
             _files.write_bytes(self.path / TIMES, _files.line_bytes(times))
             digests[TIMES] = _files.digest(_files.line_bytes(times))
-        _files.write_json(self.path / ENVIRONMENT, _files.sealed({**environment(), "files": digests}))
+        _files.write_json(self.path / ENVIRONMENT, _files.sealed({**_devices.environment(), "files": digests}))
 
     def _write(self, contents: dict[str, bytes], spaces: dict[str, LabelSpace], result: RunResult) -> None:
         digests = {CONFIG: _files.digest((self.path / CONFIG).read_bytes())}
@@ -400,14 +398,3 @@ def _are_scores(scores: Tensor, y: Tensor) -> bool:
 def option_file(name: str) -> str:
     """Return the name of the file that holds an option which is a label space."""
     return f"option-{name}.safetensors"
-
-
-def environment() -> dict[str, str | int | None]:
-    """Return what a run depended on: versions and the machine's kind, nothing that names its user or host."""
-    return {
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "system": platform.system(),
-        "machine": platform.machine(),
-        "cores": os.cpu_count(),
-    }

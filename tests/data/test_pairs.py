@@ -8,10 +8,11 @@ import torch
 
 from labelspace import data
 from labelspace._checks import InputError
+from labelspace.criteria.targets import IGNORED
 from labelspace.data import given
 from labelspace.data.dataset import of_classes
 from labelspace.data.pairs import LONGEST, Side, Texts, found
-from labelspace.data.vocabulary import END, IGNORED
+from labelspace.data.vocabulary import END
 from parallel_text import write_lines
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from labelspace import InputError
-from labelspace.models.sentences import Sentences, sentences, sources
+from labelspace.models.sentences import Sentences, sentences
 
 P = -100
 
@@ -30,12 +30,6 @@ def test_a_batch_is_what_a_loop_over_its_rows_makes() -> None:
     assert (y == P).any()
     assert all(part.dtype == torch.int64 for part in (*batch, targets))
     assert isinstance(batch, Sentences)
-
-
-def test_ragged_sources_are_padded() -> None:
-    source, lengths = sources([torch.tensor([4, 0]), torch.tensor([3, 2, 0])])
-    assert source.tolist() == [[4, 0, 0], [3, 2, 0]]
-    assert lengths.tolist() == [2, 3]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Scores from statistics beside sacrebleu and rouge-score on the texts; intervals over sentences and seeds."""
 
-import math
 import random
 
 import numpy as np
@@ -14,10 +13,7 @@ from labelspace.metrics import metric_interval
 from labelspace.sequences.quality import (
     bleu_of_sums,
     measures,
-    perplexity,
     quality_interval,
-    token_accuracy,
-    token_statistics,
 )
 
 WORDS = ["a", "the", "man", "woman", "dog", "runs", "sits", "on", "in", "park", ",", ".", "red", "Größe", "ist", "ein"]
@@ -94,19 +90,6 @@ def test_signatures_name_version_and_tokenizer() -> None:
     assert "tok:zh" in measures(characters=True)["BLEU"].signature
     assert f"version:{sacrebleu.__version__}" in found["chrF"].signature
     assert "rouge-score" in found["ROUGE-L"].signature
-
-
-def test_tokens_beside_numpy() -> None:
-    generator = torch.Generator().manual_seed(0)
-    scores, y = torch.randn(9, 5, generator=generator), torch.randint(0, 5, (9,), generator=generator)
-    counts = token_statistics(scores, y, torch.tensor([2, 4, 3]))
-    table = scores.double().numpy()
-    losses = np.log(np.exp(table).sum(axis=1)) - table[np.arange(9), y]
-    right = (table.argmax(axis=1) == y.numpy()).astype(float)
-    for row, part in zip(counts, np.split(np.arange(9), [2, 6]), strict=True):
-        np.testing.assert_allclose(row, [losses[part].sum(), right[part].sum(), len(part)], rtol=1e-6)
-    assert float(perplexity(counts.sum(axis=0))) == pytest.approx(math.exp(losses.mean()), rel=1e-6)
-    assert float(token_accuracy(counts.sum(axis=0))) == pytest.approx(right.mean())
 
 
 def drawn(generator: np.random.Generator, seeds: int, sentences: int, skill: float = 0.6) -> np.ndarray:

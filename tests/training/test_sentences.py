@@ -16,7 +16,7 @@ from torch.nn.functional import log_softmax
 
 from labelspace import Learner, criteria, data, models
 from labelspace._checks import DamagedError, InputError
-from labelspace.models.sentences import IGNORED
+from labelspace.criteria.targets import IGNORED
 from labelspace.training.build import prepare
 from labelspace.training.config import make_config
 from labelspace.training.loop import Loop
@@ -106,7 +106,7 @@ def test_padding_has_no_gradient(corpus: Path, method: str) -> None:
 
     plain = gradients(rows, loop.y[rows])
     assert all(torch.equal(*pair) for pair in zip(plain, gradients(rows, longer[rows]), strict=True))
-    # none of its tokens is in the three: a trace of it would be seen in the rows of its embedding
+    # it repeats the first pair: a trace of it would weigh that one twice
     filler = torch.full_like(loop.y[:1], IGNORED)
     filled = gradients(torch.cat([rows, rows[:1]]), torch.cat([loop.y[rows], filler]))
     for one, two in zip(plain, filled, strict=True):

@@ -82,9 +82,7 @@ def check(
         classes=classes,
         validation=validation,
         data_option=data_option,
-        data_dir=data_dir,
     )
-    given.pop("data_dir", None)
     try:
         report = data.check(path, data_dir=data_dir, say=Flags(check, "seed").setting, **{"seed": seed, **given})
     except OSError as error:

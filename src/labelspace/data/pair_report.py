@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 
 from labelspace import _checks
+from labelspace.criteria.targets import IGNORED
 from labelspace.data.dataset import PARTS, Dataset, Split, repeated_rows
 from labelspace.data.report import DataReport
 from labelspace.data.splits import Say, leak_sentences
-from labelspace.data.vocabulary import END, IGNORED, UNKNOWN
+from labelspace.data.vocabulary import END, UNKNOWN
 
 SHOWN = 60  # characters of an example
 TOKENS = {"word": "words and punctuation marks", "subword": "subwords", "character": "characters"}

@@ -10,12 +10,13 @@ from typing import NamedTuple, cast, get_args
 import numpy as np
 
 from labelspace import _checks
+from labelspace.criteria.targets import IGNORED
 from labelspace.data import cache, digests
 from labelspace.data.digests import Array, Digests
 from labelspace.data.files import OWNER
 from labelspace.data.found import Found, Rows, Taken, ranges
 from labelspace.data.source import Source, VocabularyFacts
-from labelspace.data.vocabulary import END, IGNORED, SPECIAL, Form, Ids, Vocabulary
+from labelspace.data.vocabulary import END, SPECIAL, Form, Ids, Vocabulary
 
 SIDES = ("source", "target")
 # of what this file and the vocabulary make of a text: raised when the same texts would become other ids

@@ -25,8 +25,6 @@ Ids = NDArray[np.int64]
 OWNER = "Vocabulary"
 END, UNKNOWN = 0, 1
 SPECIAL = ("<end>", "<unknown>")
-# of padded places on both sides, as torch's ``ignore_index``
-IGNORED = -100
 SPACE = "▁"
 # a word keeps its apostrophes and the accents that are written as characters of their own; any other character is one
 # token, and a space before either belongs to it

@@ -4,12 +4,11 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from labelspace import _checks
+from labelspace.criteria.targets import IGNORED
 
 END = 0  # closes every text on both sides; stands in for padding, which nothing reads
-IGNORED = -100  # padding of ragged ids, as torch's ``ignore_index``
 State = TypeVar("State")
 
 
@@ -79,18 +78,6 @@ def sentences(x: Tensor, y: Tensor, labels: int) -> tuple[Sentences, Tensor]:
     previous[:, 1:].masked_fill_(~shown[:, 1:], END)
     kept = shown.flatten().nonzero().flatten()
     return Sentences(source, lengths, previous, kept), targets[shown]
-
-
-def sources(texts: list[Tensor]) -> tuple[Tensor, Tensor]:
-    """Return ragged sources as ``(B, S)`` with ``END`` where padded, and their lengths.
-
-    Example:
-        >>> sources([torch.tensor([3, 0]), torch.tensor([0])])
-        (tensor([[3, 0],
-                [0, 0]]), tensor([2, 1]))
-    """
-    lengths = torch.tensor([len(text) for text in texts])
-    return pad_sequence(texts, batch_first=True, padding_value=END), lengths
 
 
 def _real(argument: str, ids: Tensor, empty: bool = False) -> Tensor:

@@ -10,9 +10,7 @@ from functools import partial
 from typing import Protocol
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from labelspace import _checks
 from labelspace._packages import optional, version
@@ -170,40 +168,6 @@ def chrf_of_sums(sums: Array) -> Array:
     return np.where(below > 0, 100 * (1 + BETA**2) * precision * recall / np.where(below > 0, below, 1), 0.0)
 
 
-def token_statistics(scores: Tensor, y: Tensor, sizes: Tensor) -> Array:
-    """Return of each sentence the sum of −log p of its tokens, how many of them have the highest score, and all.
-
-    Args:
-        scores: of each real target, row by row: ``criterion.scores(output)``.
-        y: the true tokens.
-        sizes: number of targets of each sentence.
-
-    Shape:
-        scores ``(M, K)``, y ``(M,)``, sizes ``(N,)`` with sum M → ``(N, 3)``.
-
-    Example:
-        >>> found = token_statistics(torch.zeros(3, 4), torch.tensor([0, 1, 0]), torch.tensor([1, 2]))
-        >>> found.round(3).tolist(), float(perplexity(found.sum(axis=0)).round(3))
-        ([[1.386, 1.0, 1.0], [2.773, 1.0, 2.0]], 4.0)
-    """
-    sentence = torch.repeat_interleave(torch.arange(len(sizes)), sizes.cpu())
-    losses = torch.nn.functional.cross_entropy(scores, y, reduction="none")
-    right = scores.argmax(dim=1) == y
-    rows = torch.stack([losses.cpu().double(), right.cpu().double(), torch.ones(len(y), dtype=torch.float64)], dim=1)
-    sums = torch.zeros(len(sizes), 3, dtype=torch.float64).index_add_(0, sentence, rows)
-    return np.asarray(sums.numpy())
-
-
-def perplexity(sums: Array) -> Array:
-    """Return ``exp`` of the mean −log p of tokens from sums of ``token_statistics``."""
-    return np.asarray(np.exp(sums[..., 0] / sums[..., 2]))
-
-
-def token_accuracy(sums: Array) -> Array:
-    """Return the share of tokens that had the highest score from sums of ``token_statistics``."""
-    return np.asarray(sums[..., 1] / sums[..., 2])
-
-
 def quality_interval(
     of_sums: Callable[[Array], Array],
     statistics: Array,
@@ -217,7 +181,7 @@ def quality_interval(
     Sentences are drawn, the same for all seeds and both methods, and seeds are, as in ``metrics.metric_interval``.
 
     Args:
-        of_sums: of a measure, or ``perplexity`` or ``token_accuracy``.
+        of_sums: of a measure.
         statistics: of each seed and sentence.
         reference: those of the method to compare with, of the same seeds and sentences.
         level: share of intervals that cover the truth.

@@ -91,8 +91,6 @@ class Feed:
         config: precision, memory format, and the device that batches come to; labels stay on the CPU.
     """
 
-    ragged = False  # samples are all of one shape
-
     def __init__(self, split: Split, dataset: Dataset, config: Config) -> None:
         """Normalise everything at once where it fits into memory."""
         self.split, self.dataset = split, dataset

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from labelspace import _checks, _devices, models
 from labelspace.analysis.features import activations, layer_names
+from labelspace.criteria.targets import IGNORED
 from labelspace.data.normalize import Normalize
 from labelspace.data.vocabulary import Vocabulary
-from labelspace.models.sentences import IGNORED
 from labelspace.training import feed
 from labelspace.training.inputs import Inputs, Samples
 from labelspace.training.restored import Finished

@@ -7,10 +7,11 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from labelspace import _devices
+from labelspace.criteria.targets import IGNORED
 from labelspace.data.dataset import Dataset, Split
 from labelspace.data.vocabulary import Vocabulary
 from labelspace.learner import Learner
-from labelspace.models.sentences import IGNORED, Sentences, sentences
+from labelspace.models.sentences import Sentences, sentences
 from labelspace.sequences import quality, search
 from labelspace.training.build import Job
 from labelspace.training.config import Config
@@ -27,8 +28,6 @@ class SentenceFeed:
         dataset: whose labels are the tokens of the target side.
         config: the device that batches come to.
     """
-
-    ragged = True
 
     def __init__(self, split: Split, dataset: Dataset, config: Config) -> None:
         """Measure how long everything is."""

@@ -9,8 +9,9 @@ import torch
 
 from labelspace import data
 from labelspace._checks import InputError
+from labelspace.criteria.targets import IGNORED
 from labelspace.data.readers import parallel
-from labelspace.data.vocabulary import END, IGNORED, UNKNOWN, Vocabulary
+from labelspace.data.vocabulary import END, UNKNOWN, Vocabulary
 from parallel_text import PAIRS, PARTS, write_lines, write_table, write_tar
 from realdata import data_folder
 
