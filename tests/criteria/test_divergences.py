@@ -15,9 +15,9 @@ def rows(count: int, width: int, seed: int) -> Tensor:
     return torch.randn(count, width, dtype=torch.float64, generator=generator).requires_grad_()
 
 
-def excess(output: Tensor) -> Tensor:
-    target = torch.eye(4, dtype=torch.float64)[[0, 1, 2]]
-    return divergences.probability_excess(output, target, torch.tensor(0.1, dtype=torch.float64))
+def learnt(output: Tensor, logits: Tensor) -> Tensor:
+    smoothing, weights = torch.tensor(0.3, dtype=torch.float64), torch.tensor([0.3, 1.0, 0.7, 2.0])
+    return divergences.learnt_terms(output, logits, torch.tensor([0, 3, 1]), smoothing, weights)
 
 
 @pytest.mark.parametrize(
@@ -32,13 +32,41 @@ def excess(output: Tensor) -> Tensor:
             lambda z, t: divergences.entropy_terms(z, t, torch.tensor([0.0, 1.0, 0.0, 2.0])),
             (rows(3, 4, 0), rows(3, 4, 1)),
         ),
-        (excess, (rows(3, 4, 0),)),
+        (learnt, (rows(3, 4, 0), rows(3, 4, 1))),
         (divergences.euclidean, (rows(3, 4, 0), rows(5, 4, 1))),
     ],
 )
 def test_first_and_second_derivatives(function: Callable[..., Tensor], inputs: tuple[Tensor, ...]) -> None:
     assert torch.autograd.gradcheck(function, inputs)
     assert torch.autograd.gradgradcheck(function, inputs)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8])
+def test_rows_taken_a_few_at_a_time_are_the_same(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def found() -> list[Tensor]:
+        z, q = rows(count, 5, 0), rows(count, 5, 1)
+        y = torch.arange(count) % 5
+        smoothing, weights = torch.tensor(0.2, dtype=torch.float64), torch.ones(4)
+        values = [
+            divergences.soft_cross_entropy(z, q),
+            divergences.entropy_terms(z, q, weights),
+            divergences.learnt_terms(z, q, y, smoothing, weights),
+        ]
+        first = torch.autograd.grad(sum(value.sum() for value in values), (z, q), create_graph=True)
+        second = torch.autograd.grad(sum(gradient.square().sum() for gradient in first), (z, q))
+        return [*values, *first, *second]
+
+    whole = found()
+    monkeypatch.setattr(divergences, "IN_CACHE", 15)  # three rows
+    torch.testing.assert_close(found(), whole, rtol=1e-14, atol=1e-12)
+
+
+def test_mass_where_an_output_is_minus_infinity_costs_everything_and_no_mass_costs_nothing() -> None:
+    output = torch.tensor([[0.0, -torch.inf], [0.0, -torch.inf]])
+    target = torch.tensor([[1.0, 0.0], [1 - 1e-6, 1e-6]])
+    torch.testing.assert_close(divergences.soft_cross_entropy(output, target), torch.tensor([0.0, torch.inf]))
+    every = divergences.entropy_terms(output, target.log(), torch.tensor([0.0, 1.0, 0.0, 0.0]))
+    torch.testing.assert_close(every, torch.tensor([0.0, torch.inf]))
 
 
 def test_distances_far_from_the_origin_have_accurate_gradients() -> None:

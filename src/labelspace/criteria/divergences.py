@@ -2,20 +2,24 @@
 
 Each Function saves its inputs and recomputes in ``backward`` with ordinary torch operations. Keeping softmax from the
 forward pass would save one pass, but then the graph of the gradient would not know that it depends on the inputs, and
-second derivatives would be silently wrong. Forward takes ``(n, K)``, returns ``(n,)``.
+second derivatives would be silently wrong. Forward takes ``(n, K)``, returns ``(n,)``. On a CPU rows are taken a few at
+a time (``_by_rows``), so that what lies between one pass and the next stays in the cache.
 
 At the end the soft constraints of free mixtures: what keeps a learned ε, or a learned matrix of labels, near
 distributions.
 """
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 Rows = Float[Tensor, "n k"]
 Values = Float[Tensor, " n"]
+Places = Int[Tensor, " n"]
+IN_CACHE = 2**16  # entries of one array between two passes: a quarter of a megabyte in single precision
 
 
 if TYPE_CHECKING:
@@ -49,6 +53,19 @@ def entropy_terms(output: Rows, log_target: Rows, coefficients: Float[Tensor, " 
     return _as_tensor(_EntropyTerms.apply(output, log_target, coefficients))  # type: ignore[no-untyped-call]
 
 
+def learnt_terms(output: Rows, logits: Rows, y: Places, smoothing: Tensor, coefficients: Float[Tensor, " 4"]) -> Values:
+    """Return ``entropy_terms`` for ``t = (1−α)·δ_y + α·softmax(logits)``, in one pass forth and one back.
+
+    Args:
+        output: logits of the model.
+        logits: of each sample's learned distribution.
+        y: class indices; a negative one is taken for class 0.
+        smoothing: α.
+        coefficients: of the four entropies.
+    """
+    return _as_tensor(_LearntTerms.apply(output, logits, y, smoothing, coefficients))  # type: ignore[no-untyped-call]
+
+
 def negative_entropy(target: Rows) -> Values:
     """Return ``−H(t) = Σ_j t_j log t_j`` per sample, with a gradient of zero where there is no mass."""
     return (target * torch.where(target > 0, target, 1).log()).sum(dim=-1)
@@ -58,11 +75,6 @@ def divergence(fixed: Rows, target: Rows) -> Values:
     """Return ``KL(f‖t) = Σ_j f_j log(f_j/t_j)`` per sample for probabilities."""
     mass = torch.where(fixed > 0, target, 1).clamp_min(torch.finfo(target.dtype).tiny)
     return negative_entropy(fixed) - (fixed * mass.log()).sum(dim=-1)
-
-
-def probability_excess(output: Rows, target: Rows, cap: Tensor) -> Values:
-    """Return the hinge ``max(0, p_y − cap)`` with ``p_y = Σ_j t_j p_j``, per sample."""
-    return _as_tensor(_ProbabilityExcess.apply(output, target, cap))  # type: ignore[no-untyped-call]
 
 
 def euclidean(points: Float[Tensor, "n d"], centres: Float[Tensor, "k d"]) -> Float[Tensor, "n k"]:
@@ -75,9 +87,27 @@ def _as_tensor(result: object) -> Tensor:
     return result
 
 
-def _product(weights: Tensor, logarithms: Tensor) -> Tensor:
-    """Return ``w·log`` with ``0·(−inf) = 0``."""
-    return torch.where(weights == 0, 0, weights * torch.where(weights == 0, 0, logarithms))
+def _finite(logarithms: Tensor) -> Tensor:
+    """Return logarithms with ``−inf`` as the lowest number there is, so that no mass times it is no loss."""
+    return logarithms.clamp_min(torch.finfo(logarithms.dtype).min)
+
+
+def _infinite(values: Tensor) -> Tensor:
+    """Return losses with ``inf`` where some mass met the lowest number; no other loss comes near its root."""
+    return torch.where(values > torch.finfo(values.dtype).max ** 0.5, torch.inf, values)
+
+
+def _by_rows(function: Callable[..., Sequence[Tensor | None]], *tensors: Tensor) -> list[Tensor | None]:
+    """Return what a function of rows gives for all of them, which it is handed a few at a time.
+
+    A compiler fuses passes by itself, and other devices are fast at long ones.
+    """
+    first = tensors[0]
+    step = max(1, IN_CACHE // max(1, first.shape[-1]))
+    if len(first) <= step or first.device.type != "cpu" or torch.compiler.is_compiling():
+        return list(function(*tensors))
+    parts = [function(*rows) for rows in zip(*(torch.split(tensor, step) for tensor in tensors), strict=True)]
+    return [None if of[0] is None else torch.cat(of) for of in zip(*parts, strict=True)]
 
 
 class _SoftCrossEntropy(torch.autograd.Function):
@@ -86,8 +116,10 @@ class _SoftCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(output: Tensor, target: Tensor) -> Tensor:
-        # nothing differentiates through this line, so one guard against 0·(−inf) is enough
-        return -torch.where(target == 0, 0, target * torch.log_softmax(output, dim=-1)).sum(dim=-1)
+        def values(output: Tensor, target: Tensor) -> list[Tensor]:
+            return [_infinite(-(target * _finite(torch.log_softmax(output, dim=-1))).sum(dim=-1))]
+
+        return _as_tensor(_by_rows(values, output, target)[0])
 
     @staticmethod
     def setup_context(ctx: Context, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
@@ -95,16 +127,21 @@ class _SoftCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Context, gradient: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        output, target = ctx.saved_tensors
-        gradient = gradient.unsqueeze(-1)
-        to_output = to_target = None
-        if ctx.needs_input_grad[0]:
-            mass = target.sum(dim=-1, keepdim=True)
-            to_output = gradient * (torch.softmax(output, dim=-1) * mass - target)
-        if ctx.needs_input_grad[1]:
-            log_p = torch.log_softmax(output, dim=-1)
-            # a class ruled out by −inf that has no mass: no finite change of the mass is asked for
-            to_target = -gradient * torch.where((target == 0) & torch.isinf(log_p), 0, log_p)
+        output_learns, target_learns = ctx.needs_input_grad
+
+        def gradients(output: Tensor, target: Tensor, gradient: Tensor) -> list[Tensor | None]:
+            gradient = gradient.unsqueeze(-1)
+            to_output = to_target = None
+            if output_learns:
+                mass = target.sum(dim=-1, keepdim=True)
+                to_output = gradient * (torch.softmax(output, dim=-1) * mass - target)
+            if target_learns:
+                log_p = torch.log_softmax(output, dim=-1)
+                # a class ruled out by −inf that has no mass: no finite change of the mass is asked for
+                to_target = -gradient * torch.where((target == 0) & torch.isinf(log_p), 0, log_p)
+            return [to_output, to_target]
+
+        to_output, to_target = _by_rows(gradients, *ctx.saved_tensors, gradient)
         return to_output, to_target
 
 
@@ -119,12 +156,12 @@ class _EntropyTerms(torch.autograd.Function):
 
     @staticmethod
     def forward(output: Tensor, log_target: Tensor, coefficients: Tensor) -> Tensor:
-        first, second, third, fourth = coefficients.to(output.dtype).unbind(-1)
-        log_p = torch.log_softmax(output, dim=-1)
-        target, p = log_target.exp(), log_p.exp()
-        # one factor per weight, so that each product needs one guard against 0·(−inf)
-        inner = _product(target, _product(first, log_target) - _product(second, log_p))
-        return (inner + _product(p, _product(third, log_p) - _product(fourth, log_target))).sum(dim=-1)
+        weights = coefficients.to(output.dtype).unbind(-1)
+
+        def values(output: Tensor, log_target: Tensor) -> list[Tensor]:
+            return [_entropies(torch.log_softmax(output, dim=-1), log_target, weights)]
+
+        return _as_tensor(_by_rows(values, output, log_target)[0])
 
     @staticmethod
     def setup_context(ctx: Context, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:
@@ -133,40 +170,95 @@ class _EntropyTerms(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Context, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
         output, log_target, coefficients = ctx.saved_tensors
-        first, second, third, fourth = coefficients.to(output.dtype).unbind(-1)
-        gradient = gradient.unsqueeze(-1)
-        log_p = torch.log_softmax(output, dim=-1)
-        target, p = log_target.exp(), log_p.exp()
-        to_output = to_log_target = None
-        if ctx.needs_input_grad[0]:
-            mass = target.sum(dim=-1, keepdim=True)
-            inner = _product(third, log_p) - _product(fourth, log_target)
-            mean = _product(p, inner).sum(dim=-1, keepdim=True)
-            to_output = gradient * (second * (p * mass - target) + _product(p, inner) - p * mean)
-        if ctx.needs_input_grad[1]:
-            own = _product(target, _product(first, log_target + 1) - _product(second, log_p))
-            to_log_target = gradient * (own - fourth * p)
+        weights = coefficients.to(output.dtype).unbind(-1)
+        learning = ctx.needs_input_grad[:2]
+
+        def gradients(output: Tensor, log_target: Tensor, gradient: Tensor) -> list[Tensor | None]:
+            return _entropy_gradients(output, log_target, weights, gradient.unsqueeze(-1), learning)
+
+        to_output, to_log_target = _by_rows(gradients, output, log_target, gradient)
         return to_output, to_log_target, None
 
 
-class _ProbabilityExcess(torch.autograd.Function):
-    # q = Σ_j t_j p_j.   ∂q/∂z_i = p_i (t_i − q).   The hinge passes the gradient where q > cap.
+def _entropies(log_p: Tensor, log_target: Tensor, weights: Sequence[Tensor]) -> Tensor:
+    """Return the weighted entropies of each row."""
+    first, second, third, fourth = weights
+    target, p = log_target.exp(), log_p.exp()
+    log_target, log_p = _finite(log_target), _finite(log_p)
+    inner = target * (first * log_target - second * log_p)
+    return _infinite((inner + p * (third * log_p - fourth * log_target)).sum(dim=-1))
+
+
+def _entropy_gradients(
+    output: Tensor, log_target: Tensor, weights: Sequence[Tensor], gradient: Tensor, learning: Sequence[bool]
+) -> list[Tensor | None]:
+    """Return the gradients by output and by ℓ where they are needed."""
+    first, second, third, fourth = weights
+    log_p = torch.log_softmax(output, dim=-1)
+    target, p = log_target.exp(), log_p.exp()
+    log_target, log_p = _finite(log_target), _finite(log_p)
+    to_output = to_log_target = None
+    if learning[0]:
+        inner = third * log_p - fourth * log_target
+        mean = (p * inner).sum(dim=-1, keepdim=True)
+        mass = target.sum(dim=-1, keepdim=True)
+        to_output = gradient * (p * (second * mass + inner - mean) - second * target)
+    if learning[1]:
+        own = target * (first * (log_target + 1) - second * log_p)
+        to_log_target = gradient * (own - fourth * p)
+    return [to_output, to_log_target]
+
+
+class _LearntTerms(torch.autograd.Function):
+    # ℓ_j = log α + m_j with m = log softmax(Q), but ℓ_y = log((1−α) + α·e^{m_y}), whose slope is α·e^{m_y}/t_y.
+    # With G = ∂L/∂ℓ times that slope at y:  ∂L/∂Q_j = G_j − e^{m_j} Σ_i G_i.
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(output: Tensor, target: Tensor, cap: Tensor) -> Tensor:
-        return ((torch.softmax(output, dim=-1) * target).sum(dim=-1) - cap).clamp_min(0)
+    def forward(output: Tensor, logits: Tensor, y: Tensor, smoothing: Tensor, coefficients: Tensor) -> Tensor:
+        weights = coefficients.to(output.dtype).unbind(-1)
+
+        def values(output: Tensor, logits: Tensor, y: Tensor) -> list[Tensor]:
+            log_target = _log_smoothed(torch.log_softmax(logits, dim=-1), y, smoothing)
+            return [_entropies(torch.log_softmax(output, dim=-1), log_target, weights)]
+
+        return _as_tensor(_by_rows(values, output, logits, _column(y))[0])
 
     @staticmethod
-    def setup_context(ctx: Context, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:
+    def setup_context(ctx: Context, inputs: tuple[Tensor, ...], output: Tensor) -> None:
         ctx.save_for_backward(*inputs)
 
     @staticmethod
-    def backward(ctx: Context, gradient: Tensor) -> tuple[Tensor, None, None]:
-        output, target, cap = ctx.saved_tensors
-        p = torch.softmax(output, dim=-1)
-        q = (p * target).sum(dim=-1, keepdim=True)
-        return gradient.unsqueeze(-1) * (q > cap) * p * (target - q), None, None
+    def backward(ctx: Context, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        output, logits, y, smoothing, coefficients = ctx.saved_tensors
+        weights = coefficients.to(output.dtype).unbind(-1)
+        learning = ctx.needs_input_grad[:2]
+
+        def gradients(output: Tensor, logits: Tensor, y: Tensor, gradient: Tensor) -> list[Tensor | None]:
+            log_q = torch.log_softmax(logits, dim=-1)
+            log_target = _log_smoothed(log_q, y, smoothing)
+            found = _entropy_gradients(output, log_target, weights, gradient.unsqueeze(-1), learning)
+            to_output, to_log_target = found
+            if to_log_target is None:
+                return found
+            spread = smoothing.log().to(log_q.dtype)
+            slope = (spread + log_q.gather(-1, y) - log_target.gather(-1, y)).exp()
+            to_log_q = to_log_target.scatter(-1, y, slope * to_log_target.gather(-1, y))
+            return [to_output, to_log_q - log_q.exp() * to_log_q.sum(dim=-1, keepdim=True)]
+
+        to_output, to_logits = _by_rows(gradients, output, logits, _column(y), gradient)
+        return to_output, to_logits, None, None, None
+
+
+def _column(y: Tensor) -> Tensor:
+    return y.clamp_min(0).unsqueeze(-1)
+
+
+def _log_smoothed(log_q: Tensor, y: Tensor, smoothing: Tensor) -> Tensor:
+    """Return ``log((1−α)·δ_y + α·q)`` in log space: ``α·q`` underflows long before its log."""
+    own, spread = torch.log1p(-smoothing).to(log_q.dtype), torch.log(smoothing).to(log_q.dtype)
+    spreading = spread + log_q
+    return spreading.scatter(-1, y, torch.logaddexp(own, spreading.gather(-1, y)))
 
 
 class _Euclidean(torch.autograd.Function):

@@ -163,35 +163,27 @@ class LabelEmbedding(Criterion):
 
     def terms(self, output: Tensor, y: Tensor, *, features: Tensor | None = None) -> list[Term]:
         """Return the five terms: the first two and the next two share a pass each."""
-        member = targets.membership(y, len(self.names), output.dtype)
         if self.pretrained:
             # eq. (17)
             dense = self.rank is None
             soft = targets.rows(self.fixed.to(output.dtype), y) if dense else self._log_rows(y, output.dtype).exp()
-            return [Term(divergences.soft_cross_entropy(output, self._weighed(member, soft)))]
+            return [Term(self._first(output, y, soft))]
         assert features is not None
         if features.ndim != 2 or features.shape[1] != self.in_features:
             expected = f"of width in_features={self.in_features}"
             raise _checks.fail(type(self).__name__, "features", expected, f"shape {tuple(features.shape)}")
         log_soft = self._log_rows(y, output.dtype)
-        soft = log_soft.exp()
-        first = divergences.soft_cross_entropy(
-            output, self._weighed(member, soft.detach() if self.stop_targets else soft)
-        )
+        soft = (log_soft.detach() if self.stop_targets else log_soft).exp()
         # nothing behind the features learns from the second head
         second = nn.functional.linear(features.detach(), *(p.to(output.dtype) for p in self.second_head.parameters()))
-        learnt = torch.softmax(second / self.temperature, dim=-1)
-        learnt = learnt.detach() if self.stop_targets else learnt
-        if targets.is_soft(y):
-            last = -(learnt * log_soft).sum(dim=-1)
-        else:
-            last = divergences.soft_cross_entropy(self._logits(y).to(output.dtype), learnt)
+        learnt = torch.softmax((second.detach() if self.stop_targets else second) / self.temperature, dim=-1)
+        surprise = _cross_entropy(second, y)
         right = (second.argmax(dim=-1) == targets.hard(y)).to(output.dtype)
         return [
-            Term(first),
-            Term(divergences.soft_cross_entropy(second, member)),
-            Term(self._hinge(second, member), total=self.hinge_total),
-            Term(last, right),
+            Term(self._first(output, y, soft)),
+            Term(surprise),
+            Term(self._hinge(second, y, surprise), total=self.hinge_total),
+            Term(-(learnt * log_soft).sum(dim=-1), right),
         ]
 
     def observe(self, output: Tensor, y: Tensor, *, features: Tensor | None = None) -> dict[str, Tensor]:
@@ -202,17 +194,19 @@ class LabelEmbedding(Criterion):
         """Return how many calls have gone by."""
         return {"calls_seen": self.calls_seen + gathered["calls"].round().long()}
 
-    def _weighed(self, member: Tensor, soft: Tensor) -> Tensor:
-        """Return the target of the first two terms: ``a·H(y, p1) + b·H(ê, p1) = H(a·y + b·ê, p1)``, one softmax."""
-        spread = (1 - self.beta) * soft
+    def _first(self, output: Tensor, y: Tensor, soft: Tensor) -> Tensor:
+        """Return the first two terms, weighed."""
+        spread = 1 - self.beta
         if self.delay:
             spread = spread * (self.calls_seen >= self.delay)
-        return self.first_total * (self.beta * member + spread)
+        own = self.beta * _cross_entropy(output, y)
+        return self.first_total * (own + spread * divergences.soft_cross_entropy(output, soft))
 
-    def _hinge(self, second: Tensor, member: Tensor) -> Tensor:
+    def _hinge(self, second: Tensor, y: Tensor, surprise: Tensor) -> Tensor:
+        sure = (torch.softmax(second, dim=-1) * y).sum(dim=-1) if targets.is_soft(y) else torch.exp(-surprise)
         if self.hinge == "absolute":
-            return ((torch.softmax(second, dim=-1) * member).sum(dim=-1) - self.cap).abs()
-        excess = divergences.probability_excess(second, member, self.cap)
+            return (sure - self.cap).abs()
+        excess = (sure - self.cap).clamp_min(0)
         return excess.square() if self.hinge == "squared" else excess
 
     def _log_rows(self, y: Tensor, dtype: torch.dtype) -> Tensor:
@@ -263,3 +257,10 @@ class LabelEmbedding(Criterion):
         criterion.second_head.bias.data = torch.randn(4, generator=generator)
         output, features = torch.randn(8, 4, generator=generator), torch.randn(8, 5, generator=generator)
         return Example(criterion, output, torch.tensor([0, 1, 2, 3, 1, 2, 0, 3]), {"features": features})
+
+
+def _cross_entropy(output: Tensor, y: Tensor) -> Tensor:
+    """Return ``H(y, p)`` per sample; zero for an ignored one."""
+    if targets.is_soft(y):
+        return divergences.soft_cross_entropy(output, y)
+    return nn.functional.cross_entropy(output, y, ignore_index=-1, reduction="none")

@@ -148,15 +148,14 @@ class LearnableSmoothing(Criterion):
 
     def terms(self, output: Tensor, y: Tensor) -> list[Term]:
         """Return the chosen entropies of t and p."""
-        return [Term(divergences.entropy_terms(output, self._log_target(y, output.dtype), self.coefficients))]
+        if targets.is_soft(y):
+            return [Term(divergences.entropy_terms(output, self._log_target(y, output.dtype), self.coefficients))]
+        logits = self._logits(y).to(output.dtype)
+        return [Term(divergences.learnt_terms(output, logits, y, self.smoothing, self.coefficients))]
 
     def _log_target(self, y: Tensor, dtype: torch.dtype) -> Tensor:
-        """Return ``log((1−α)·y + α·y@softmax(Q))`` in log space: ``α·q`` underflows long before its log."""
+        """Return ``log((1−α)·y + α·y@softmax(Q))`` of probabilities y, in log space."""
         own, spread = torch.log1p(-self.smoothing), torch.log(self.smoothing)
-        if not targets.is_soft(y):
-            log_q = torch.log_softmax(self._logits(y).to(dtype), dim=-1)
-            place = targets.membership(y, len(self.names), dtype) > 0
-            return torch.where(place, torch.logaddexp(own.to(dtype), spread + log_q), spread + log_q)
         dense = self.rank is None and (self.top is None or self.prune_after is not None)
         log_mixed = targets.log_mixed(lambda c: torch.log_softmax(self._logits(c).to(dtype), dim=-1), y, dense)
         log_y = torch.where(y > 0, y, 1).log()
