@@ -125,7 +125,8 @@ def test_terminated(tmp_path: Path, ended: list["subprocess.Popen[str]"]) -> Non
 def test_sweep(tmp_path: Path, ended: list["subprocess.Popen[str]"]) -> None:
     ended.append(start("-c", SWEEP, str(tmp_path)))
     begun(ended[0], tmp_path, "*/.progress.part")
-    assert interrupt(ended[0], 2) == ""
+    stderr = interrupt(ended[0], 2)
+    assert "Traceback" not in stderr  # what looks after semaphores may name some: nothing is finalised in os._exit
     assert ended[0].returncode == 77
 
 

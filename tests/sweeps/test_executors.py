@@ -5,7 +5,15 @@ import signal
 import pytest
 
 from labelspace import InputError
-from labelspace.sweeps.executors import InProcess, Processes, RayTasks, Slurm, WorkerDied, undisturbed
+from labelspace.sweeps.executors import (
+    InProcess,
+    Processes,
+    RayTasks,
+    Slurm,
+    WorkerDied,
+    _interrupted_once,
+    undisturbed,
+)
 
 
 def test_tasks_in_this_process_come_in_order() -> None:
@@ -32,3 +40,22 @@ def test_an_interrupt_waits_for_the_end_of_the_block() -> None:
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert done == ["all of it"]
+
+
+def test_a_second_interrupt_does_not_disturb_what_the_first_has_begun() -> None:
+    done: list[str] = []
+
+    def impatient() -> None:
+        with _interrupted_once():
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt:
+                signal.raise_signal(signal.SIGINT)
+                done.append("all is closed")
+                raise
+
+    with pytest.raises(KeyboardInterrupt):
+        impatient()
+    assert done == ["all is closed"]
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
+from types import FrameType
 from typing import Any, NamedTuple, Protocol, TypeVar, final
 
 from labelspace import _checks
@@ -97,11 +98,17 @@ class Processes:
         done = False
         try:
             while not done:
-                # never more tasks under way than workers, so that a death has few suspects
-                with undisturbed():
-                    for number, task in islice(queue, workers - len(running)):
-                        running[pool.submit(_numbered, work, number, task)] = number
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                with _interrupted_once():
+                    try:
+                        # never more tasks under way than workers, so that a death has few suspects
+                        with undisturbed():
+                            for number, task in islice(queue, workers - len(running)):
+                                running[pool.submit(_numbered, work, number, task)] = number
+                        finished = wait(running, return_when=FIRST_COMPLETED).done
+                    except BaseException:  # here, where a second one cannot come between
+                        _close(pool, kill=True)
+                        raise
+                for future in finished:
                     result = future.result()
                     del running[future]
                     yield result
@@ -266,6 +273,28 @@ def undisturbed() -> Iterator[None]:
             signal.signal(number, handler)
         if came:
             signal.raise_signal(came[0])
+
+
+@contextmanager
+def _interrupted_once() -> Iterator[None]:
+    """Let one interrupt into the block; those after it, while the first is dealt with, are the same wish."""
+    came: list[int] = []
+    handlers: dict[signal.Signals, Any] = {}
+
+    def first(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        if len(came) == 1:
+            handlers[signal.Signals(number)](number, frame)
+
+    if threading.current_thread() is threading.main_thread():
+        handlers = {number: signal.getsignal(number) for number in HELD if callable(signal.getsignal(number))}
+        for number in handlers:
+            signal.signal(number, first)
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
