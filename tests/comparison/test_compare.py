@@ -38,6 +38,7 @@ CONTENT = [
     "verdict",
     "warnings",
     "costliest",
+    "constant",
     "best",
     "command",
     "versions",

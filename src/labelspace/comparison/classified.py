@@ -4,15 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from torch import Tensor
+
 from labelspace.comparison.entries import Entry
 from labelspace.comparison.folder import BEST, write_geometry
 from labelspace.comparison.judging import Found, Trained, choose
 from labelspace.comparison.knowledge import Knowledge, Spoken, gather
+from labelspace.comparison.learned import constant_row, doubts
 from labelspace.comparison.outcome import Judge, Outcome, Scores
 from labelspace.comparison.plan import Plan
 from labelspace.comparison.rows import against_reference, make_row
 from labelspace.comparison.summary import caveats, costliest, extra_columns, prices_facts, space_facts
-from labelspace.comparison.verdict import judge_rows
+from labelspace.comparison.verdict import doubted, judge_rows
 from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
 from labelspace.results import DRAWN_FROM, Known, Options, Prices, Result, Rule
@@ -35,12 +38,14 @@ class Classified:
         dataset: whose test part they are judged on.
         knowledge: what is known about the classes, and the prices.
         judge: how mistakes are judged.
+        labels: of the training samples, as they are trained on.
     """
 
     plan: Plan
     dataset: Dataset
     knowledge: Knowledge
     judge: Judge
+    labels: Tensor
 
     @classmethod
     def of(cls, plan: Plan, job: Job, space: str | Path | LabelSpace | None, cost: CostSpec) -> "Classified":
@@ -48,7 +53,7 @@ class Classified:
         # what the data say of classes comes from the labels that are trained on: clean ones would leak through it
         knowledge = gather(space, cost, job.dataset, training_labels(job))
         judge = knowledge.judge(job.dataset.names, job.dataset.test.y, plan.probabilities)
-        return cls(plan, job.dataset, knowledge, judge)
+        return cls(plan, job.dataset, knowledge, judge, training_labels(job))
 
     @property
     def space(self) -> LabelSpace | None:
@@ -106,15 +111,22 @@ class Classified:
         outcomes = [each.outcome for each in trained if isinstance(each.outcome, Outcome)]
         pairs = zip(outcomes, trained, strict=True)
         rows = against_reference([make_row(outcome, **each.about()) for outcome, each in pairs], level, groups)
+        constant = constant_row(self.labels, outcomes[0])
         best, seed = choose(trained, rows)
+        winner = next(number for number, row in enumerate(rows) if row.winner)
+        steps = -(-len(self.dataset.train) // self.plan.config.batch_size)
+        judged = [trained[0].runs, trained[winner].runs]
+        doubt = doubts(rows[0], constant, judged, steps, groups, level)
+        verdict = judge_rows(rows, self.plan.margin, self.knowledge.word, groups, level)
         return Found(
             rows=tuple(row.row() for row in rows),
-            verdict=judge_rows(rows, self.plan.margin, self.knowledge.word, groups, level),
+            verdict=verdict if doubt is None else doubted(verdict, doubt),
             warnings=tuple(caveats(rows, self.dataset, problems, groups, level)),
             best=best,
             seed=seed,
             extra=extra_columns(rows[0]),
             costliest=costliest(outcomes[best], self.dataset.names),
+            constant=constant.row(),
         )
 
     def leave(self, folder: Path, trained: Sequence[Trained], found: Found, result: Result) -> None:

@@ -85,6 +85,7 @@ class Found(NamedTuple):
     measure: Measure | None = None
     translations: tuple[Translation, ...] = ()
     neighbours: Neighbourhood | None = None
+    constant: Row | None = None
 
 
 class Judging(Protocol):

@@ -49,15 +49,19 @@ class Outcome:
         scores: one per seed.
         judge: the prices.
         targets: the smoothed targets of the method, where its probabilities are to be inverted.
+        calibrated: whether a temperature is fitted.
     """
 
     scores: Sequence[Scores]
     judge: Judge
     targets: Tensor | None = None
+    calibrated: bool = True
 
     @cached_property
     def temperatures(self) -> list[float]:
         """Return one temperature per seed, fitted on validation data."""
+        if not self.calibrated:
+            return [1.0] * len(self.scores)
         return [Temperature().fit(self._logits(each.validation), each.validation_y).value for each in self.scores]
 
     def _logits(self, scores: Tensor) -> Tensor:

@@ -69,6 +69,11 @@ def judge_rows(
     return verdict_of(kind, winner.label, winner.moved, margin, cause, seeds < enough, sentences, level)
 
 
+def doubted(verdict: Verdict, doubt: str) -> Verdict:
+    """Return no verdict: the numbers stay, the reason comes first, and nobody is credited."""
+    return verdict.model_copy(update={"kind": "undecided", "cause": None, "sentences": (doubt, *verdict.sentences[:1])})
+
+
 def judge_decisions(row: Judged, margin: float, level: float, groups: Tensor | None = None) -> Verdict:
     """Return the verdict on one model: what minimum-cost decisions save against argmax."""
     moved = change_of(row.costs, row.plain_costs, level, groups, fixed=True)

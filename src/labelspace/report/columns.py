@@ -18,7 +18,7 @@ RULES = {"argmax": "when the likeliest class is called", "min_cost": "when the c
 
 def columns(result: Result) -> list[Column]:
     """Return the columns of a comparison, in their order."""
-    rows, priced = result.rows, result.decision == "min_cost"
+    rows, priced = result.lines, result.decision == "min_cost"
     rules = ("argmax", "min_cost") if priced else ("argmax",)
 
     def ruled(group: str, key: str, what: str, decimals: int | None = None) -> list[Column]:
@@ -77,6 +77,8 @@ def _under(rule: str, key: str) -> Value:
 def _numbers(
     rows: Sequence[Row], heads: Heads, says: str, value: Value, decimals: int | None, printed: Heads | None
 ) -> Column:
+    if decimals is None:  # what a constant costs does not say how precise the others must be
+        decimals = words.decimals_for(value(row) for row in rows if row.role != "constant")
     return Column(heads, says, number_cells([value(row) for row in rows], decimals), printed)
 
 
@@ -109,7 +111,7 @@ def _trials(row: Row) -> Cell:
 
 def _quality(measure: Measure, result: Result) -> list[Column]:
     """Return the measure of texts and its interval."""
-    found = [row.quality for row in result.rows]
+    found = [row.quality for row in result.lines]
     values = [None if each is None else each.value for each in found]
     ends = [None if each is None or each.low is None or each.high is None else (each.low, each.high) for each in found]
     cells = [
@@ -143,11 +145,11 @@ def _level(result: Result) -> tuple[str, str]:
 
 def _changes(result: Result) -> list[Column]:
     """Return the change against the reference, its interval and its corrected p-value."""
-    rows, label = result.rows, result.reference.label
+    rows, label = result.lines, result.reference.label
     rule = "min-cost " if result.decision == "min_cost" else ""
     group, brief = f"{rule}vs {label}", f"{rule}vs {rows[0].label if len(rows[0].label) <= LONGEST else 'the first'}"
     head, printed = _level(result)
-    several, measure = len(rows) > 1, result.measure
+    several, measure = len(result.rows) > 1, result.measure
     what = "relative change of the mean cost" if measure is None else f"difference in {measure.unit} of {measure.title}"
     moved = words.moved([row.change for row in rows], measure is not None)
     return [

@@ -54,7 +54,7 @@ comparison.json. The same compare command finishes it.
     shown = [column for column in columns.columns(result) if column.used]
     content = {
         **_first_screen(result),
-        "table": cells.page_table(shown, result.rows),
+        "table": cells.page_table(shown, result.lines),
         "pictures": pictures,
         "left_out": room.refused,
         "reproduce": _reproduce(Path(folder), result, material),
@@ -163,13 +163,15 @@ def _caveats(result: Result) -> list[tuple[str, str]]:
         ("Cost", result.cost.words + (f": {example}" if example else "") if measure is None else ""),
         ("Judged by", "" if measure is None else f"{measure.title} on the test part, mean over seeds"),
         ("Label space", "" if result.space is None else result.space.words),
-        *((f"Options of {row.label}", options) for row in result.rows if (options := _options(row))),
+        *((f"Options of {row.label}", options) for row in result.lines if (options := _options(row))),
         ("Groups", f"{data.test_groups} in the test part, drawn whole" if data.test_groups else ""),
     ]
     return [(name, text) for name, text in listed if text]
 
 
 def _options(row: Row) -> str:
+    if row.role == "constant":
+        return words.calls_text(row.options)
     return words.options_text(row.options) if row.options and row.role != "control" else ""
 
 

@@ -34,9 +34,9 @@ def text_table(result: Result, width: int = 100, places: Mapping[str, str] | Non
         width: characters in a line.
         places: further lines below the verdict, by the word they begin with.
     """
-    labels = _labels(result.rows)
+    labels = _labels(result.lines)
     blocks = _blocks(_columns(result), max(len(label) for label in ("labels", *labels)), width)
-    parts = [_wrapped(result.title, width), *(_block(result.rows, labels, block) for block in blocks)]
+    parts = [_wrapped(result.title, width), *(_block(result.lines, labels, block) for block in blocks)]
     legend = _legend(result, width)
     return "\n".join([*parts, *(["", *legend] if legend else []), "", verdict_text(result, width, places)])
 
@@ -56,7 +56,7 @@ def markdown_table(result: Result) -> str:
     shown = _columns(result)
     heads = ["labels", *(f"{column.group} {column.title}".strip() for column in shown)]
     lines = [f"**{plain(result.title)}**", "", _line(heads), f"| --- |{' ---: |' * len(shown)}"]
-    for number, row in enumerate(result.rows):
+    for number, row in enumerate(result.lines):
         name = f"{row.label} (control)" if row.role == "control" else row.label
         lines.append(_line([name, *(column.cells[number] for column in shown)]))
     if result.measure is not None:
@@ -152,8 +152,10 @@ def _legend(result: Result, width: int) -> list[str]:
     if tried and tried[-1] > 1:
         count = f"{tried[-1]} on validation, the same for all" if len(tried) == 1 else f"{tried[0]}–{tried[-1]}"
         parts.append(f"strength: best of {count}; {words.MISSING} has none to tune")
-    for row in rows:
-        if row.options and row.role != "control":
+    for row in result.lines:
+        if row.role == "constant":
+            parts.append(f"{row.label}: {words.calls_text(row.options)}")
+        elif row.options and row.role != "control":
             parts.append(f"{row.label}: {row.method} with {words.options_text(row.options)}")
     if result.measure is not None:
         parts.append(f"{result.measure.title}: {result.measure.signature}")

@@ -140,6 +140,18 @@ def options_text(options: Mapping[str, object]) -> str:
     return ", ".join(f"{name}={text}" for name, text in texts.items())
 
 
+def calls_text(called: Mapping[str, object]) -> str:
+    """Return which class a constant calls, by decision rule.
+
+    Example:
+        >>> calls_text({"argmax": "mild", "min_cost": "severe"}), calls_text({"argmax": "mild"})
+        ('always mild by argmax, severe by min-cost', 'always mild')
+    """
+    if len(set(called.values())) == 1:
+        return f"always {next(iter(called.values()))}"
+    return "always " + ", ".join(f"{name} by {rule.replace('_', '-')}" for rule, name in called.items())
+
+
 def count(number: int) -> str:
     r"""Return a whole number, its thousands apart.
 

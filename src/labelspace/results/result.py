@@ -37,6 +37,7 @@ class Result(Part):
         decision: the rule of the headline numbers.
         extra: further columns.
         rows: of the table, the reference first.
+        constant: what the same decision for every sample costs; None where there is none.
         verdict: the answer.
         warnings: what a reader should know, the gravest first.
         costliest: the confusions that carry most of the cost.
@@ -73,6 +74,7 @@ class Result(Part):
     measure: Measure | None = None
     translations: Listed[Translation] = ()
     neighbours: Neighbourhood | None = None
+    constant: Row | None = None
 
     @checked_by(mode="after")
     def _whole(self) -> "Result":
@@ -80,6 +82,8 @@ class Result(Part):
             raise ValueError("without 'rows'")
         if self.decision == "min_cost" and any(row.min_cost is None for row in self.rows):
             raise ValueError("with rows without 'min_cost'")
+        if self.decision == "min_cost" and self.constant is not None and self.constant.min_cost is None:
+            raise ValueError("with a constant without 'min_cost'")
         if self.measure is not None and any(row.quality is None for row in self.rows):
             raise ValueError("with rows without 'quality'")
         if any(len(each.rows) != len(self.rows) for each in self.translations):
@@ -90,6 +94,11 @@ class Result(Part):
     def reference(self) -> Row:
         """The row that the others are compared with."""
         return next((row for row in self.rows if row.role == "reference"), self.rows[0])
+
+    @property
+    def lines(self) -> tuple[Row, ...]:
+        """What the table shows: the rows, and below them what knows nothing."""
+        return self.rows if self.constant is None else (*self.rows, self.constant)
 
     def plain(self) -> Options:
         """Return it as JSON data: what was said when it was made, and nothing that is left to its default."""

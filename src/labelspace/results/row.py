@@ -22,7 +22,7 @@ class Row(Part):
     Args:
         label: how it is shown.
         method: its registry name; empty for scores that were made elsewhere.
-        role: reference, method or control.
+        role: reference, method, control, or constant: what decides the same of every sample.
         of: whose control it is.
         control: shuffled or random.
         structured: whether it has a label space that says something about the classes.

@@ -15,6 +15,7 @@ from labelspace import _checks
 from labelspace.models.sentences import END, Translator
 
 OWNER = "translate"
+IN_CACHE = 2**16  # scores: a quarter of a megabyte in single precision
 Scores = Callable[[Tensor], Tensor]
 State = TypeVar("State")
 
@@ -146,12 +147,11 @@ class _Search(Generic[State]):
         here, width = self.open, self.beam
         if here.tokens.shape[1] == 0:
             self._check_width(scores.shape[1])
-        likely = scores.log_softmax(dim=1)
-        top, tokens = likely.topk(min(width, scores.shape[1]), dim=1)
+        top, tokens, ending = _likeliest(scores, min(width, scores.shape[1]))
         full = here.tokens.shape[1] + 1 >= self.limits[here.sentence]
         # the last token allowed: END alone may follow
         top = torch.where(full.unsqueeze(1), -torch.inf, top)
-        top[:, 0] = torch.where(full, likely[:, END], top[:, 0])
+        top[:, 0] = torch.where(full, ending, top[:, 0])
         tokens[:, 0] = torch.where(full, END, tokens[:, 0])
         return here.total.unsqueeze(1) + top, tokens
 
@@ -183,6 +183,23 @@ class _Search(Generic[State]):
         if self.beam > classes:
             remedy = "A sentence has no more first tokens than that."
             raise _checks.fail(OWNER, "beam", f"at most {classes}, the tokens of the vocabulary", self.beam, remedy)
+
+
+def _likeliest(scores: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Return of each row the log-probabilities of its likeliest tokens, these tokens, and that of ``END``.
+
+    A few rows at a time stay in the cache of a CPU, and no second array of all classes is made.
+    """
+    found = []
+    for rows in torch.split(scores, max(1, IN_CACHE // scores.shape[1])):
+        total = rows.logsumexp(dim=1, keepdim=True)
+        top, tokens = rows.topk(width, dim=1)
+        found.append((top - total, tokens, rows[:, END] - total.squeeze(1)))
+    return (
+        torch.cat([top for top, _, _ in found]),
+        torch.cat([t for _, t, _ in found]),
+        torch.cat([e for *_, e in found]),
+    )
 
 
 def _places(sentence: Tensor) -> Tensor:

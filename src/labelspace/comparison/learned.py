@@ -1,0 +1,115 @@
+"""Whether models learned at all: beside what knows nothing of a sample, and whether training had come to its end.
+
+A verdict between models that did not learn, or had not finished learning, would be one on how long they trained.
+"""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from labelspace.comparison.budget import STEPS
+from labelspace.comparison.outcome import Judge, Outcome, Scores
+from labelspace.comparison.rows import Judged, change_of, make_row
+from labelspace.report.words import decimals_for, fixed, percent
+from labelspace.results import Options
+from labelspace.training.run import Run
+
+LABEL = "constant"
+FALLING = 0.1  # of the validation loss, which the last quarter of the epochs took away: training had not ended
+LONGER = "train longer (--epochs, --budget)"
+MEMORISED = 0.5  # of the validation loss: a training loss below it was learned by heart
+
+
+def constant_row(labels: Tensor, like: Outcome) -> Judged:
+    """Return the row of what calls one class whatever it is shown: the most frequent one, and the one of least cost.
+
+    Which ones, the training labels say.
+
+    Args:
+        labels: of the training samples, as they are trained on.
+        like: of the reference, whose samples it is judged on.
+    """
+    judge = like.judge
+    counts = torch.bincount(labels[labels >= 0], minlength=len(judge.cost)).double()
+    # a class that never comes is as unlikely as can be, and no more: its logarithm must be finite
+    chance = (counts / counts.sum().clamp_min(1)).clamp_min(1e-12).log()
+    scores = [_same(chance, each) for each in like.scores]
+    outcome = Outcome(scores, judge, calibrated=False)
+    called = {rule: _name(judge, int(outcome.decisions(rule)[0][0])) for rule in ("argmax", judge.rule)}
+    options: Options = {str(rule): name for rule, name in called.items()}
+    return make_row(outcome, label=LABEL, role="constant", options=options)
+
+
+def _same(chance: Tensor, like: Scores) -> Scores:
+    """Return the same scores for every sample."""
+    validation, test = (chance.expand(len(y), -1) for y in (like.validation_y, like.test_y))
+    return Scores(validation, like.validation_y, test, like.test_y)
+
+
+def _name(judge: Judge, place: int) -> str:
+    return str(place) if judge.names is None else judge.names[place]
+
+
+def doubts(
+    reference: Judged, constant: Judged, runs: Sequence[Sequence[Run]], steps: int, groups: Tensor | None, level: float
+) -> str | None:
+    """Return why there is no verdict; None where the reference learned, and all had learned what they would.
+
+    Args:
+        reference: its row.
+        constant: from ``constant_row``.
+        runs: of the reference and of what it is compared with, one per seed each.
+        steps: of an epoch.
+        groups: of the test samples.
+        level: of the interval that says whether it is better than a constant.
+    """
+    moved = change_of(reference.costs, constant.costs, level, groups, fixed=True)
+    if moved is None:
+        return None  # a constant that makes no costly mistake: there is nothing to learn, which the rows show
+    if moved.high is not None and moved.high < 0:
+        return next((text for each in runs for text in [_unfinished(each, steps)] if text), None)
+    values = [reference.headline.cost, constant.headline.cost]
+    before, after = (fixed(value, decimals_for(values)) for value in values)
+    heart = _by_heart(runs[0])
+    remedy = "the labels, or take a smaller network" if heart else f"the data and the learning rate, or {LONGER}"
+    return (
+        f"Nothing was learned{heart}: {reference.spoken} cost {before} per sample, the same decision for every sample"
+        f" {after}. No verdict. Look at {remedy}."
+    )
+
+
+def _by_heart(runs: Sequence[Run]) -> str:
+    """Return that models learned their training samples by heart, where they did."""
+    last = [run.epochs[-1] for run in runs if run.epochs]
+    pairs = [(each["train_loss"], each["validation_nll"]) for each in last if "validation_nll" in each]
+    if not pairs or not all(ours < MEMORISED * theirs for ours, theirs in pairs):
+        return ""
+    train, validation = (sum(each) / len(pairs) for each in zip(*pairs, strict=True))
+    return f" but the training samples by heart (loss {train:.2g}, on validation data {validation:.2g})"
+
+
+def _unfinished(runs: Sequence[Run], steps: int) -> str | None:
+    """Return that training was still going on when it ended, where it was."""
+    falls = [fall for run in runs for fall in [_fall(run, steps)] if fall is not None]
+    if len(falls) < len(runs):
+        return f"One short epoch does not show whether training had come to its end. No verdict: {LONGER}."
+    fall = sum(falls) / len(falls)
+    if fall <= FALLING:
+        return None
+    name = runs[0].config.method
+    return (
+        f"Training had not come to its end: over the last quarter of the epochs the validation loss of {name} still"
+        f" fell by {percent(fall, sign=False)}. No verdict: {LONGER}."
+    )
+
+
+def _fall(run: Run, steps: int) -> float | None:
+    """Return the share of the validation loss that the last quarter of the epochs took away; None for too few."""
+    losses = [each.get("validation_nll", math.nan) for each in run.epochs]
+    if len(losses) < 2:
+        # a single pass over many samples may be training enough, and there is nothing to see
+        return 0.0 if steps >= STEPS else None
+    before, after = losses[-1 - max(1, len(losses) // 4)], losses[-1]
+    return (before - after) / before if before > 0 and math.isfinite(after) else 0.0
