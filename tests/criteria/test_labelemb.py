@@ -190,3 +190,11 @@ def test_bad_options() -> None:
     with pytest.raises(ValueError, match="`features` of LabelEmbedding must be given"):
         LabelEmbedding(3, in_features=2)(torch.zeros(1, 3), torch.tensor([0]))
     assert isinstance(LabelEmbedding(3, in_features=2, rank=2).label_space(), LabelSpace)
+
+
+def test_the_labels_of_a_large_vocabulary_take_less_than_twenty_megabytes() -> None:
+    # the target words of a corpus of talks; the second head is a layer of the network, not of the labels
+    criterion = LabelEmbedding(22_439, in_features=8, rank=100)
+    held = {name: value for name, value in criterion.state_dict().items() if not name.startswith("second_head")}
+    assert sum(value.numel() * value.element_size() for value in held.values()) < 20e6
+    assert criterion.label_space().rule is not None  # compressed too

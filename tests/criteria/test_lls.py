@@ -250,3 +250,9 @@ def test_bad_options() -> None:
         LearnableSmoothing(3, top=1, prune_after=0)
     with pytest.raises(ValueError, match="given one at a time"):
         LearnableSmoothing(ordinal(3), top=1, rank=1)
+
+
+def test_the_labels_of_a_large_vocabulary_take_less_than_twenty_megabytes() -> None:
+    criterion = LearnableSmoothing(22_439, rank=64)
+    assert sum(value.numel() * value.element_size() for value in criterion.state_dict().values()) < 20e6
+    assert criterion.label_space().rule is not None
