@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU
 
@@ -187,3 +188,18 @@ def test_models_that_learned_nothing_are_warned_of(corpus: Path, tmp_path: Path)
 def test_a_margin_of_classifiers_is_a_share(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="`margin` of compare must be less than or equal to 1. Got 2.0"):
         compare("digits", methods="uniform", model="linear", margin=2.0, out=tmp_path)
+
+
+def test_a_single_run_has_an_interval_over_texts_alone(finished: Comparison, corpus: Path) -> None:
+    dataset = data.load(str(corpus), kind="sequences")
+    one = Translated([runs_best(finished)], dataset, measures()["BLEU"])
+    judged = one.quality(0.95)
+    counts = one.statistics[0]
+    generator = np.random.default_rng(1)
+    drawn = [counts[generator.integers(len(counts), size=len(counts))].sum(axis=0) for _ in range(2000)]
+    expected = np.quantile(measures()["BLEU"].of_sums(np.stack(drawn)), [0.025, 0.975])
+    assert judged.low is not None
+    assert judged.high is not None
+    assert judged.low <= judged.value <= judged.high
+    assert abs(judged.high - judged.low - (expected[1] - expected[0])) < 0.35 * (expected[1] - expected[0]) + 0.5
+    assert one.change(Translated([runs_best(finished)], dataset, measures()["BLEU"]), 0.95).low is None

@@ -120,9 +120,10 @@ def _quality(measure: Measure, result: Result) -> list[Column]:
     ]
     group, head = f"{measure.title} ↑", _level(result)[1]
     says = f"{measure.title} on test data, mean over seeds: {measure.signature}"
+    drawn = "seeds and " if len(result.seeds) > 1 else ""
     return [
         Column(Heads(group, "mean"), says, number_cells(values, 1), Heads(group, "")),
-        Column(Heads(group, head), "over seeds and test texts", tuple(cells), Heads(group, head)),
+        Column(Heads(group, head), f"over {drawn}test texts", tuple(cells), Heads(group, head)),
     ]
 
 

@@ -147,6 +147,8 @@ def _legend(result: Result, width: int) -> list[str]:
         # scores of one model each: the question is about these models, and only samples are left to chance
         tested = f"{grouped}test samples" if result.measure is None else "test texts"
         parts.append(f"brackets: {'seeds × ' if len(result.seeds) > 1 else ''}{tested}, paired")
+    elif any(row.quality is not None and row.quality.low is not None for row in rows):
+        parts.append("brackets: test texts; of these very models, one of each")
     if any(extra.key == "kappa" for extra in result.extra):
         parts.append("κ²: quadratic-weighted kappa")
     if tried and tried[-1] > 1:
