@@ -198,3 +198,14 @@ def test_the_labels_of_a_large_vocabulary_take_less_than_twenty_megabytes() -> N
     held = {name: value for name, value in criterion.state_dict().items() if not name.startswith("second_head")}
     assert sum(value.numel() * value.element_size() for value in held.values()) < 20e6
     assert criterion.label_space().rule is not None  # compressed too
+
+
+@pytest.mark.parametrize("options", [{"beta": 1.0}, {"delay": 2}])
+def test_a_term_without_weight_costs_nothing_where_a_class_is_ruled_out(options: dict[str, Any]) -> None:
+    criterion = LabelEmbedding(3, in_features=2, **options)
+    output = torch.tensor([[1.0, 0.0, -torch.inf]], requires_grad=True)
+    loss = criterion(output, torch.tensor([0]), features=torch.ones(1, 2))
+    loss.backward()
+    assert torch.isfinite(loss)
+    assert output.grad is not None
+    assert bool(torch.isfinite(output.grad).all())

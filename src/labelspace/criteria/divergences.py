@@ -92,9 +92,10 @@ def _finite(logarithms: Tensor) -> Tensor:
     return logarithms.clamp_min(torch.finfo(logarithms.dtype).min)
 
 
-def _infinite(values: Tensor) -> Tensor:
-    """Return losses with ``inf`` where some mass met the lowest number; no other loss comes near its root."""
-    return torch.where(values > torch.finfo(values.dtype).max ** 0.5, torch.inf, values)
+def _infinite(values: Tensor, mass: Tensor, logarithms: Tensor) -> Tensor:
+    """Return ``−Σ mass·log`` again, infinite where some mass lies on ``−inf``, which ``_finite`` made a number."""
+    lost = (mass * torch.isneginf(logarithms)).sum(dim=-1)
+    return torch.where(lost == 0, values, lost.sign() * torch.inf)
 
 
 def _by_rows(function: Callable[..., Sequence[Tensor | None]], *tensors: Tensor) -> list[Tensor | None]:
@@ -117,7 +118,8 @@ class _SoftCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(output: Tensor, target: Tensor) -> Tensor:
         def values(output: Tensor, target: Tensor) -> list[Tensor]:
-            return [_infinite(-(target * _finite(torch.log_softmax(output, dim=-1))).sum(dim=-1))]
+            log_p = torch.log_softmax(output, dim=-1)
+            return [_infinite(-(target * _finite(log_p)).sum(dim=-1), target, log_p)]
 
         return _as_tensor(_by_rows(values, output, target)[0])
 
@@ -184,9 +186,9 @@ def _entropies(log_p: Tensor, log_target: Tensor, weights: Sequence[Tensor]) -> 
     """Return the weighted entropies of each row."""
     first, second, third, fourth = weights
     target, p = log_target.exp(), log_p.exp()
-    log_target, log_p = _finite(log_target), _finite(log_p)
-    inner = target * (first * log_target - second * log_p)
-    return _infinite((inner + p * (third * log_p - fourth * log_target)).sum(dim=-1))
+    known, said = _finite(log_target), _finite(log_p)
+    values = (target * (first * known - second * said) + p * (third * said - fourth * known)).sum(dim=-1)
+    return _infinite(_infinite(values, second * target, log_p), fourth * p, log_target)
 
 
 def _entropy_gradients(

@@ -199,8 +199,8 @@ class LabelEmbedding(Criterion):
         spread = 1 - self.beta
         if self.delay:
             spread = spread * (self.calls_seen >= self.delay)
-        own = self.beta * _cross_entropy(output, y)
-        return self.first_total * (own + spread * divergences.soft_cross_entropy(output, soft))
+        own = _times(self.beta, _cross_entropy(output, y))
+        return self.first_total * (own + _times(spread, divergences.soft_cross_entropy(output, soft)))
 
     def _hinge(self, second: Tensor, y: Tensor, surprise: Tensor) -> Tensor:
         sure = (torch.softmax(second, dim=-1) * y).sum(dim=-1) if targets.is_soft(y) else torch.exp(-surprise)
@@ -257,6 +257,11 @@ class LabelEmbedding(Criterion):
         criterion.second_head.bias.data = torch.randn(4, generator=generator)
         output, features = torch.randn(8, 4, generator=generator), torch.randn(8, 5, generator=generator)
         return Example(criterion, output, torch.tensor([0, 1, 2, 3, 1, 2, 0, 3]), {"features": features})
+
+
+def _times(weight: Tensor, values: Tensor) -> Tensor:
+    """Return weighed values; what weighs nothing costs nothing, even where it is infinite."""
+    return torch.where(weight == 0, 0, weight * torch.where(weight == 0, 0, values))
 
 
 def _cross_entropy(output: Tensor, y: Tensor) -> Tensor:

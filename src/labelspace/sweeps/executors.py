@@ -282,9 +282,11 @@ def _interrupted_once() -> Iterator[None]:
     handlers: dict[signal.Signals, Any] = {}
 
     def first(number: int, frame: FrameType | None) -> None:
+        if came:
+            return
         came.append(number)
-        if len(came) == 1:
-            handlers[signal.Signals(number)](number, frame)
+        handlers[signal.Signals(number)](number, frame)
+        came.clear()  # it only took note of it: nothing is being dealt with
 
     if threading.current_thread() is threading.main_thread():
         handlers = {number: signal.getsignal(number) for number in HELD if callable(signal.getsignal(number))}
