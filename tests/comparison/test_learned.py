@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from labelspace import compare
-from labelspace.comparison.learned import constant_row
+from labelspace.comparison.learned import constant_row, doubts
 from labelspace.comparison.outcome import Judge, Outcome, Scores
 from labelspace.comparison.result import Comparison
+from labelspace.comparison.rows import Judged, make_row
 from labelspace.sweeps.executors import InProcess
 
 SETTINGS = {"methods": ["uniform"], "strengths": {"uniform": [0.1]}, "model": "linear", "seeds": 2, "cost": "squared"}
@@ -51,7 +52,7 @@ def test_the_constant_is_a_line_of_the_table_that_nobody_takes_home(tmp_path: Pa
     assert result.recommendation is not None
     assert result.recommendation.label != "constant"
     assert "constant" in result.table()
-    assert not result.verdict.sentences[0].startswith(("Nothing", "Training", "One"))
+    assert not result.verdict.sentences[0].startswith(("One-hot labels taught", "Training", "One short"))
     assert asked(tmp_path, epochs=12).result == result.result  # which is found again, not judged anew
     assert "constant" in result.save_html().read_text()
 
@@ -71,7 +72,7 @@ def test_training_that_still_goes_on_gives_no_verdict(tmp_path: Path) -> None:
 def test_a_rate_that_learns_nothing_gives_no_verdict(tmp_path: Path) -> None:
     verdict = asked(tmp_path, epochs=6, learning_rate=1.0, model="mlp-32-2").verdict
     assert verdict.kind == "undecided"
-    assert verdict.sentences[0].startswith("Nothing was learned: one-hot labels cost")
+    assert verdict.sentences[0].startswith("One-hot labels taught nothing: they cost")
 
 
 def test_random_labels_learned_by_heart_give_no_verdict(tmp_path: Path) -> None:
@@ -79,5 +80,23 @@ def test_random_labels_learned_by_heart_give_no_verdict(tmp_path: Path) -> None:
     samples, labels = torch.randn(400, 30, generator=generator), torch.randint(4, (400,), generator=generator)
     result = asked(tmp_path, (samples, labels), epochs=40, model="mlp-256", learning_rate=0.01)
     assert result.verdict.kind == "undecided"
-    assert result.verdict.sentences[0].startswith("Nothing was learned but the training samples by heart (loss")
+    assert result.verdict.sentences[0].startswith(
+        "One-hot labels taught nothing but the training samples by heart (loss"
+    )
     assert result.verdict.cause is None
+
+
+def test_what_few_samples_cannot_tell_from_a_constant_is_not_called_nothing() -> None:
+    def row(cost: list[float], label: str) -> Judged:
+        y = torch.zeros(len(cost), dtype=torch.int64)
+        scores = torch.tensor([[1.0, 0.0]]).expand(len(cost), -1)
+        judge = Judge(1 - torch.eye(2, dtype=torch.float64), False)
+        made = make_row(Outcome([Scores(scores, y, scores, y)], judge), label=label, method="onehot", role="reference")
+        return made.model_copy(update={"costs": torch.tensor([cost], dtype=torch.float64)})
+
+    few = row([0.0, 1.0, 0.0, 0.0], "one-hot"), row([1.0, 0.0, 1.0, 1.0], "constant")
+    said = doubts(*few, [[], []], 100, None, 0.95)
+    assert said is not None
+    assert "these samples cannot tell the one from the other" in said
+    many = row([0.0, 1.0, 0.0, 0.0] * 50, "one-hot"), row([1.0, 0.0, 1.0, 1.0] * 50, "constant")
+    assert doubts(*many, [[], []], 100, None, 0.95) is None

@@ -12,6 +12,7 @@ from sacrebleu.metrics import BLEU
 from labelspace import data
 from labelspace._checks import InputError
 from labelspace.comparison import Comparison, compare
+from labelspace.comparison.question import Question
 from labelspace.comparison.sequences import Translated
 from labelspace.sequences.quality import measures
 from labelspace.sweeps.executors import InProcess
@@ -178,11 +179,28 @@ def test_models_that_write_the_same_are_not_told_apart(finished: Comparison, cor
     assert (moved.seeds, moved.samples, moved.note) == (2, 30, "no text counts otherwise")
 
 
-def test_models_that_learned_nothing_are_warned_of(corpus: Path, tmp_path: Path) -> None:
-    asked = {**SMALL, "methods": "uniform", "seeds": 1, "epochs": 1, "learning_rate": 1e-6}
+def test_models_that_learned_nothing_get_no_verdict(corpus: Path, tmp_path: Path) -> None:
+    asked = {**SMALL, "methods": "uniform", "seeds": 2, "epochs": 1, "learning_rate": 1e-6}
     found = compare(str(corpus), **asked, out=tmp_path / "runs", executor=InProcess())
-    assert found.warnings[0].startswith("No method reaches 1 BLEU: these models have hardly learned to write")
+    assert found.verdict.sentences[0].startswith("No method reaches 1 BLEU: these models have hardly learned to write")
     assert found.verdict.kind == "undecided"
+    assert found.verdict.cause is None
+
+
+def test_a_table_of_all_pairs_of_tokens_is_refused(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("labelspace.training.build.fits", lambda count: False)
+    with pytest.raises(InputError, match="'ols', which holds a number for every pair of them"):
+        compare(str(corpus), **{**SMALL, "methods": "ols", "seeds": 1}, out=tmp_path, executor=InProcess())
+
+
+def test_named_methods_learn_labels_of_a_rank_too(corpus: Path) -> None:
+    dataset = data.load(str(corpus), kind="sequences")
+    given = {"method_options": {"near": {"prune_after": 1, "top": 3}}}
+    asked = Question("texts", dataset, ("lls", "near=lls", "ols"), None, None, "auto", 1, "2m", given)
+    options = asked.about(dataset).options["method_options"]
+    assert options == {"lls": {"rank": min(64, len(dataset.names))}, "near": {"prune_after": 1, "top": 3}}
 
 
 def test_a_margin_of_classifiers_is_a_share(tmp_path: Path) -> None:

@@ -53,5 +53,15 @@ def test_neighbours_are_those_of_the_first_learned_labels() -> None:
     assert not {"<end>", "<unknown>"} & {name for row in found.rows for name in row.nearest}
 
 
+def test_parts_of_words_are_told_from_words() -> None:
+    names = ("<end>", "<unknown>", "▁Shirt", "Shirt", "▁Hemd", "en")
+    points = torch.tensor([[9.0, 9], [8, 8], [1, 0], [1, 0.1], [0, 1], [5, 5]])
+    space = LabelSpace(names, points, "vectors", {"builder": "labelemb"})
+    found = neighbourhood([trained("uniform", []), trained("labelemb", [], space)], of_texts().rows)
+    assert found is not None
+    assert [row.name for row in found.rows] == ["Shirt", "Hemd"]
+    assert found.rows[0].nearest[0] == "·Shirt"
+
+
 def test_without_learned_labels_there_are_none() -> None:
     assert neighbourhood([trained("onehot", []), trained("uniform", [])], of_texts().rows) is None

@@ -9,10 +9,12 @@ import torch
 from rouge_score.rouge_scorer import RougeScorer
 
 from labelspace import InputError
+from labelspace.data.vocabulary import Vocabulary
 from labelspace.metrics import metric_interval
 from labelspace.sequences.quality import (
     bleu_of_sums,
     measures,
+    measures_for,
     quality_interval,
 )
 
@@ -82,6 +84,34 @@ def test_characters_are_compared_where_words_have_no_spaces() -> None:
     assert by_word["ROUGE-1"](texts, references) == 0.0
     expected = sacrebleu.corpus_bleu(texts, [references], tokenize="zh").score
     assert by_character["BLEU"](texts, references) == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_letters_of_a_vocabulary_say_what_is_compared() -> None:
+    texts, references = ["今天天气 好"], ["今天天气很好"]
+    for tokens in (["▁今天", "天气", "。"], list("今天气好")):  # words or characters: the writing is the same
+        assert measures_for(tokens, False)["ROUGE-1"](texts, references) == pytest.approx(100 * 2 * 5 / 11)
+        assert "tok:zh" in measures_for(tokens, False)["BLEU"].signature
+    german = measures_for(["▁ein", "▁schöner", "▁Tag"], False)
+    # schöner is one word, not sch and ner
+    assert german["ROUGE-1"](["schöner Tag"], ["ein schöner Tag"]) == pytest.approx(100 * 2 * 2 / 5)
+    assert "tok:13a" in german["BLEU"].signature
+    assert measures_for(["▁a", "▁dog"], False)["ROUGE-1"].signature == measures()["ROUGE-1"].signature
+
+
+def test_case_does_not_count_where_texts_have_small_letters_alone() -> None:
+    texts, references = ["ein hund sieht ein haus"], ["Ein Hund sieht ein Haus"]
+    small = measures_for(["▁ein", "▁hund"], True)
+    assert small["BLEU"](texts, references) == pytest.approx(100)
+    assert small["chrF"](texts, references) == pytest.approx(100)
+    assert "case:lc" in small["BLEU"].signature
+    assert measures()["BLEU"](texts, references) < 60
+
+
+def test_an_unknown_word_is_one_word_to_bleu() -> None:
+    vocabulary = Vocabulary.learn(["a dog sees a house and a tree"])
+    row = vocabulary.encode(["a dog sees a giraffe and a tree"])[0]
+    found = sacrebleu.BLEU().corpus_score([vocabulary.decode(row.tolist())], [["a dog sees a giraffe and a tree"]])
+    assert (found.sys_len, found.ref_len) == (8, 8)
 
 
 def test_signatures_name_version_and_tokenizer() -> None:

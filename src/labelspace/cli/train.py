@@ -204,10 +204,11 @@ def _measured(numbers: Mapping[str, float]) -> str:
 
 def _signature(run: "Run") -> str:
     """Return what computed BLEU, as sacrebleu says it."""
-    from labelspace.sequences.quality import measures
+    from labelspace.data.vocabulary import SPECIAL
+    from labelspace.sequences.quality import measures_for
 
-    characters = run.preprocessing["vocabularies"]["target"]["form"] == "character"
-    return measures(characters=characters)["BLEU"].signature
+    target = run.preprocessing["vocabularies"]["target"]
+    return measures_for(target["tokens"][len(SPECIAL) :], target["lowercase"])["BLEU"].signature
 
 
 def uses_space(method: str, options: Mapping[str, object]) -> bool:

@@ -17,6 +17,8 @@ from labelspace.results import Options
 from labelspace.training.run import Run
 
 LABEL = "constant"
+LITTLE = 0.05  # of a constant's cost: what saves less than that is as good as nothing
+SMALLEST = 0.02  # nats
 FALLING = 0.1  # of the validation loss, which the last quarter of the epochs took away: training had not ended
 LONGER = "train longer (--epochs, --budget)"
 MEMORISED = 0.5  # of the validation loss: a training loss below it was learned by heart
@@ -69,15 +71,26 @@ def doubts(
     if moved is None:
         return None  # a constant that makes no costly mistake: there is nothing to learn, which the rows show
     if moved.high is not None and moved.high < 0:
-        return next((text for each in runs for text in [_unfinished(each, steps)] if text), None)
+        return unfinished(runs, steps)
     values = [reference.headline.cost, constant.headline.cost]
-    before, after = (fixed(value, decimals_for(values)) for value in values)
+    costs = " per sample, the same decision for every sample ".join(
+        fixed(each, decimals_for(values)) for each in values
+    )
+    if moved.estimate < -LITTLE:
+        return f"{reference.shown} cost {costs}: these samples cannot tell the one from the other. No verdict."
     heart = _by_heart(runs[0])
     remedy = "the labels, or take a smaller network" if heart else f"the data and the learning rate, or {LONGER}"
-    return (
-        f"Nothing was learned{heart}: {reference.spoken} cost {before} per sample, the same decision for every sample"
-        f" {after}. No verdict. Look at {remedy}."
-    )
+    return f"{reference.shown} taught nothing{heart}: they cost {costs}. No verdict. Look at {remedy}."
+
+
+def unfinished(runs: Sequence[Sequence[Run]], steps: int) -> str | None:
+    """Return that training was still going on when it ended, where it was.
+
+    Args:
+        runs: of each row that matters, one per seed.
+        steps: of an epoch.
+    """
+    return next((text for each in runs for text in [_unfinished(each, steps)] if text), None)
 
 
 def _by_heart(runs: Sequence[Run]) -> str:
@@ -112,4 +125,5 @@ def _fall(run: Run, steps: int) -> float | None:
         # a single pass over many samples may be training enough, and there is nothing to see
         return 0.0 if steps >= STEPS else None
     before, after = losses[-1 - max(1, len(losses) // 4)], losses[-1]
-    return (before - after) / before if before > 0 and math.isfinite(after) else 0.0
+    # of what is nearly solved, a share of nearly nothing says nothing
+    return (before - after) / before if before - after > SMALLEST else 0.0

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from labelspace.comparison import folder as folders
-from labelspace.comparison.entries import DEFAULT, check_methods
+from labelspace.comparison.entries import DEFAULT, Named, check_methods
 from labelspace.data.dataset import Dataset
 from labelspace.space import LabelSpace
 from labelspace.spec.prices import CostSpec
@@ -16,6 +16,7 @@ IN_MEMORY = "given in Python"
 # classes are a vocabulary; and how many points of the measure do not matter
 OF_SEQUENCES = ("onehot", "uniform", "labelemb", "lls")
 RANKS = {"labelemb": 100, "lls": 64}
+SMALLER = {"rank", "top", "prune_after", "pretrained"}  # options that keep what is learned small, or leave it out
 MARGIN = 0.5
 
 
@@ -50,18 +51,26 @@ class Question:
         if dataset.kind != "sequences":
             return self if self.methods else replace(self, methods=check_methods(DEFAULT))
         options = {"margin": MARGIN, **self.options}
-        if self.methods:
-            return replace(self, options=options)
-        given = options.get("method_options", {})
-        own = given if isinstance(given, Mapping) else {}
-        ranked = {name: {"rank": min(rank, len(dataset.names)), **own.get(name, {})} for name, rank in RANKS.items()}
-        options["method_options"] = {**own, **ranked} if isinstance(given, Mapping) else given
-        return replace(self, methods=check_methods(OF_SEQUENCES), options=options)
+        methods, given = check_methods(self.methods or OF_SEQUENCES), options.get("method_options", {})
+        if isinstance(given, Mapping):
+            options["method_options"] = {**given, **_ranked(methods, given, len(dataset.names))}
+        return replace(self, methods=methods, options=options)
 
     def folder(self, out: str | Path, key: str) -> Path:
         """Return where its comparison lives: the same question about the same content (``key``) has the same folder."""
         content = {name: _plain(value) for name, value in vars(self).items() if name not in ("dataset", "data")}
         return folders.folder_of(out, self.data, {**content, "key": key})
+
+
+def _ranked(methods: Sequence[str], given: Mapping[str, Mapping[str, object]], count: int) -> dict[str, object]:
+    """Return options of methods that would learn a number for every pair of tokens: a rank if nothing is asked."""
+    named = [each for each in map(Named.read, methods) if each.method in RANKS]
+    asked = {each.name: dict(given.get(each.name, {})) for each in named}
+    return {
+        each.name: {"rank": min(RANKS[each.method], count), **asked[each.name]}
+        for each in named
+        if not SMALLER.intersection(asked[each.name])
+    }
 
 
 def _plain(value: object) -> object:

@@ -13,12 +13,15 @@ from labelspace.comparison.entries import Entry
 from labelspace.comparison.folder import BEST
 from labelspace.comparison.judging import Found, Trained, choose
 from labelspace.comparison.knowledge import Spoken
+from labelspace.comparison.learned import LONGER, unfinished
 from labelspace.comparison.plan import Plan
 from labelspace.comparison.rows import Compared, corrected
 from labelspace.comparison.text_verdict import judge_texts
 from labelspace.comparison.texts import neighbourhood, side_by_side
+from labelspace.comparison.verdict import doubted
 from labelspace.data.dataset import Dataset
 from labelspace.data.splits import leak_sentences
+from labelspace.data.vocabulary import SPECIAL
 from labelspace.metrics import Interval
 from labelspace.results import (
     DRAWN_FROM,
@@ -138,7 +141,8 @@ class Sequences:
     @classmethod
     def of(cls, plan: Plan, dataset: Dataset, space: str | Path | LabelSpace | None, cost: CostSpec) -> "Sequences":
         """Refuse what makes no sense for texts, and see what they are judged by."""
-        known = quality.measures(dataset.source["vocabularies"]["target"]["form"] == "character")
+        target = dataset.source["vocabularies"]["target"]
+        known = quality.measures_for(target["tokens"][len(SPECIAL) :], target["lowercase"])
         by = known[_checks.choice("compare", "measure of the data", dataset.source.get("measure", USUAL), known)]
         if cost is not None:
             remedy = f"They are judged by {by.name}: a wrong token has no price."
@@ -203,10 +207,14 @@ class Sequences:
         rows = corrected(rows, [outcome.change(outcomes[0], level) for outcome in outcomes[1:]])
         best, seed = choose(trained, rows)
         seeds = len(trained[best].runs)
+        winner = next(number for number, row in enumerate(rows) if row.winner)
+        steps = -(-len(self.dataset.train) // self.plan.config.batch_size)
+        doubt = self._unlearned(rows) or unfinished([trained[0].runs, trained[winner].runs], steps)
+        verdict = judge_texts(rows, self.measure, self.plan.margin, seeds, level)
         return Found(
             rows=tuple(row.row() for row in rows),
-            verdict=judge_texts(rows, self.measure, self.plan.margin, seeds, level),
-            warnings=(*problems, *self._unlearned(rows), *leak_sentences(self.dataset.source)),
+            verdict=verdict if doubt is None else doubted(verdict, doubt),
+            warnings=(*problems, *leak_sentences(self.dataset.source)),
             best=best,
             seed=seed,
             extra=tuple(Extra(key=each.name.lower(), title=f"{each.name} ↑") for each in self.others),
@@ -215,12 +223,12 @@ class Sequences:
             neighbours=neighbourhood(trained, rows),
         )
 
-    def _unlearned(self, rows: Sequence[Compared]) -> list[str]:
-        """Return a warning where nothing is good enough to tell labels apart."""
+    def _unlearned(self, rows: Sequence[Compared]) -> str | None:
+        """Return that nothing is good enough to tell labels apart, where it is so."""
         if max(row.quality.value for row in rows if row.quality is not None) >= LEAST:
-            return []
+            return None
         what = f"No method reaches {LEAST:g} {self.by.name}: these models have hardly learned to write"
-        return [f"{what}, and tell nothing about labels. Train longer."]
+        return f"{what}, and tell nothing about labels. No verdict: {LONGER}."
 
     def _row(self, trained: Trained, outcome: Translated) -> Compared:
         return Compared(

@@ -56,15 +56,22 @@ def neighbourhood(trained: Sequence[Trained], rows: Sequence[Row]) -> Neighbourh
         return None
     space = learned[0].runs[0].space
     # by their ids: the most frequent first, but for the special ones
-    words = [name for name in space.names[len(SPECIAL) :] if any(letter.isalpha() for letter in name)]
+    own = space.names[len(SPECIAL) :]
+    begins = any(name.startswith(SPACE) for name in own)  # where some do, the others are parts of words
+    words = [name for name in own if any(map(str.isalpha, name)) and (name.startswith(SPACE) or not begins)]
     found = [(word, space.nearest(word, NEAREST + len(SPECIAL))) for word in words[:TOKENS]]
-    listed = [Neighbours(name=_spoken(word), nearest=_nearest([name for name, _ in near])) for word, near in found]
+    listed = [
+        Neighbours(name=_spoken(word, begins), nearest=_nearest([name for name, _ in near], begins))
+        for word, near in found
+    ]
     return Neighbourhood(label=learned[0].entry.label, rows=tuple(listed)) if listed else None
 
 
-def _nearest(names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(_spoken(name) for name in names if name not in SPECIAL)[:NEAREST]
+def _nearest(names: Sequence[str], begins: bool) -> tuple[str, ...]:
+    return tuple(_spoken(name, begins) for name in names if name not in SPECIAL)[:NEAREST]
 
 
-def _spoken(token: str) -> str:
-    return token.replace(SPACE, "") or token
+def _spoken(token: str, begins: bool) -> str:
+    """Return a token as a page shows it: a part of a word that does not begin one has a dot before it."""
+    shown = token.replace(SPACE, "") or token
+    return shown if token.startswith(SPACE) or not begins else f"·{shown}"

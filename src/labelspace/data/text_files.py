@@ -61,11 +61,23 @@ def tree_of(path: Path) -> Tree:
         plain = [entry for entry in inside if entry.is_file() and entry not in archives]
         return {name: one for place in (*archives, *plain) for name, one in tree_of(place).items()}
     if path.name.endswith(ARCHIVES):
-        members = files.members(path, lambda name: True)
-        return {
-            name: TextFile(name, path, content)
-            for name, content in ((place.rpartition("/")[2], content) for place, content in members.items())
-            if not name.startswith(files.HIDDEN)
-        }
+        return _of_archive(path)
     name = path.name.removesuffix(".gz")
     return {name: TextFile(name, path, partial(files.contents, path))}
+
+
+def _of_archive(path: Path) -> Tree:
+    """Return the texts of a tar file; two of one name in different folders may belong to different corpora."""
+    found: Tree = {}
+    places: dict[str, str] = {}
+    for place, content in files.members(path, lambda name: True).items():
+        name = place.rpartition("/")[2]
+        if name.startswith(files.HIDDEN):
+            continue
+        if name in found:
+            got = f"{path.name} with {places[name]} and {place}"
+            raise _checks.fail(
+                *files.ASKED, "a tar file whose texts have different names", got, "Take one of them out."
+            )
+        found[name], places[name] = TextFile(name, path, content), place
+    return found

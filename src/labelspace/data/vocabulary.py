@@ -25,6 +25,7 @@ Ids = NDArray[np.int64]
 OWNER = "Vocabulary"
 END, UNKNOWN = 0, 1
 SPECIAL = ("<end>", "<unknown>")
+UNWRITTEN = "⁇"
 SPACE = "▁"
 # a word keeps its apostrophes and the accents that are written as characters of their own; any other character is one
 # token, and a space before either belongs to it
@@ -92,7 +93,7 @@ class Vocabulary:
         return np.split(ids, np.cumsum(lengths)[:-1]) if lengths else []
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Return the text of token ids up to the first ``<end>``; an unknown token stands there as ``<unknown>``."""
+        """Return the text of token ids up to the first ``<end>``; an unknown token stands there as ``⁇``."""
         found = []
         for place in ids:
             if place == END:
@@ -100,9 +101,13 @@ class Vocabulary:
             if not 0 < place < len(self.tokens):
                 expected = f"token ids from 0 to {len(self.tokens) - 1}"
                 raise _checks.fail("Vocabulary.decode", "ids", expected, place)
-            # a word of its own, among characters too
-            found.append(f"{SPACE}{SPECIAL[UNKNOWN]}" if place == UNKNOWN else self.tokens[place])
+            found.append(self._unwritten if place == UNKNOWN else self.tokens[place])
         return " ".join("".join(found).replace(SPACE, " ").split())
+
+    @property
+    def _unwritten(self) -> str:
+        """What is written for an unknown token: one letter, so that measures count one; among words, one of its own."""
+        return f"{SPACE}{UNWRITTEN}" if self.form == "word" else UNWRITTEN
 
     def plain(self) -> VocabularyFacts:
         """Return it as plain JSON data, from which ``stored`` makes it again."""

@@ -4,6 +4,8 @@ Each is a function of sums over sentences of a few counts. So a draw of sentence
 text is looked at twice.
 """
 
+import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +21,11 @@ from labelspace.metrics.resampled import interval_of_draws
 
 Array = NDArray[np.float64]
 ORDERS = 4  # n-grams of BLEU
+UNSPACED = (
+    "CJK",
+    "HIRAGANA",
+    "KATAKANA",
+)  # letters that are written without spaces between words, as Unicode calls them
 BETA = 2.0  # of chrF: recall counts twice as much as precision
 
 
@@ -43,15 +50,31 @@ class Measure:
         return float(self.of_sums(self.count(texts, references).sum(axis=0)))
 
 
-def measures(characters: bool = False) -> dict[str, Measure]:
+def measures_for(tokens: Sequence[str], lowercase: bool) -> dict[str, Measure]:
+    """Return the measures of texts that are written with these tokens.
+
+    Their letters tell: where most are Chinese or Japanese, characters are compared, whatever the tokens are.
+
+    Args:
+        tokens: of the target vocabulary.
+        lowercase: whether it has small letters alone, so that case does not count.
+    """
+    letters = [letter for token in tokens for letter in token if letter.isalpha()]
+    unspaced = sum(unicodedata.name(letter, "").startswith(UNSPACED) for letter in letters)
+    return measures(2 * unspaced > len(letters), lowercase, not all(map(str.isascii, letters)))
+
+
+def measures(characters: bool = False, lowercase: bool = False, accents: bool = False) -> dict[str, Measure]:
     """Return BLEU, chrF and ROUGE-1, -2 and -L by name, all from 0 to 100.
 
     BLEU and chrF are sacrebleu's, of the whole corpus; ROUGE is rouge-score's F-measure without stemming, the mean over
-    sentences. It reads the letters a–z and digits alone; for other writing take ``characters``.
+    sentences. By itself that reads the letters a–z and digits alone.
 
     Args:
         characters: compare characters instead of words, as for Chinese: sacrebleu's tokenizer ``zh`` for BLEU, and
             every character but white space for ROUGE.
+        lowercase: whether case does not count for BLEU and chrF; for ROUGE it never does.
+        accents: words of ROUGE have all letters that there are.
 
     Example:
         >>> found = measures()
@@ -59,21 +82,22 @@ def measures(characters: bool = False) -> dict[str, Measure]:
         (100.0, 'nrefs:1|case:mix')
     """
     sacrebleu = optional("measures", "sacrebleu.metrics", "sequences")
-    bleu = sacrebleu.BLEU(tokenize="zh" if characters else "13a")
+    bleu = sacrebleu.BLEU(tokenize="zh" if characters else "13a", lowercase=lowercase)
     found = [
         Measure("BLEU", _signature(bleu), partial(_counted, "BLEU", bleu), bleu_of_sums),
-        *_others(sacrebleu.CHRF(), characters),
+        *_others(sacrebleu.CHRF(lowercase=lowercase), characters, accents),
     ]
     return {measure.name: measure for measure in found}
 
 
-def _others(chrf: "_Counting", characters: bool) -> list[Measure]:
+def _others(chrf: "_Counting", characters: bool, accents: bool) -> list[Measure]:
     scorers = optional("measures", "rouge_score.rouge_scorer", "sequences")
     kinds = ["rouge1", "rouge2", "rougeL"]
-    unit = "characters" if characters else "words"
+    unit = "characters" if characters else "words of any letters" if accents else "words"
+    tokenizer = _Characters() if characters else _Words() if accents else None
     found = [Measure("chrF", _signature(chrf), partial(_counted, "chrF", chrf), chrf_of_sums)]
     for kind in kinds:
-        scorer = scorers.RougeScorer([kind], tokenizer=_Characters() if characters else None)
+        scorer = scorers.RougeScorer([kind], tokenizer=tokenizer)
         name = kind.replace("rouge", "ROUGE-")
         signature = f"{kind}|F|mean of sentences|{unit}|rouge-score {version('rouge-score')}"
         found.append(Measure(name, signature, partial(_rouge, name, scorer, kind), _mean_of_sums))
@@ -105,6 +129,13 @@ class _Characters:
 
     def tokenize(self, text: str) -> list[str]:
         return [character for character in text.lower() if not character.isspace()]
+
+
+class _Words:
+    """Every run of letters and digits is a token, whatever letters they are."""
+
+    def tokenize(self, text: str) -> list[str]:
+        return re.findall(r"\w+", text.lower())
 
 
 def _signature(metric: _Counting) -> str:

@@ -148,6 +148,9 @@ class _Search(Generic[State]):
         if here.tokens.shape[1] == 0:
             self._check_width(scores.shape[1])
         top, tokens, ending = _likeliest(scores, min(width, scores.shape[1]))
+        if here.tokens.shape[1] == 0 and not bool(torch.isfinite(top[:, 0]).all()):
+            remedy = "Weights that diverged write nothing: look at the training."
+            raise _checks.fail(OWNER, "scores", "finite", "others for the first token", remedy)
         full = here.tokens.shape[1] + 1 >= self.limits[here.sentence]
         # the last token allowed: END alone may follow
         top = torch.where(full.unsqueeze(1), -torch.inf, top)

@@ -20,8 +20,10 @@ def texts_of(path: str | Path) -> list[str]:
     place = Path(path)
     if not place.is_file():
         raise _checks.fail("predict", "NEW", "a text file, one text on each line", f"{place}, which is none")
-    (file,) = tree_of(place).values()
-    return file.lines()
+    found = list(tree_of(place).values())
+    if len(found) != 1:
+        raise _checks.fail("predict", "NEW", "one text file", f"{place.name}, which holds {len(found)}")
+    return found[0].lines()
 
 
 def translations(run: Run, texts: list[str], beam: int | None = None, device: str = "cpu") -> Iterator[list[str]]:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from labelspace import _checks, _devices, _plugins, models
 from labelspace.augment.named import Augment
+from labelspace.compressed import fits
 from labelspace.criteria import Criterion, criterion_class, make_criterion
 from labelspace.data import chosen
 from labelspace.data.dataset import Dataset
@@ -224,8 +225,14 @@ def _check_sequences(config: Config, criterion: Criterion) -> None:
     if "index" in criterion.needs:
         expected, remedy = "one that remembers nothing of single samples, for sequences", "A text has many labels."
         raise _checks.fail("train", "method", expected, repr(config.method), remedy)
-    if config.beam > len(criterion.names):
-        expected = f"at most the number of tokens, {len(criterion.names)}"
+    count = len(criterion.names)
+    held = [*criterion.state_dict().values(), *criterion.statistics.sums.values()]
+    if not fits(count) and any(tensor.shape[-2:] == (count, count) for tensor in held):
+        expected = f"one whose labels of {count:,} tokens fit"
+        got = f"{config.method!r}, which holds a number for every pair of them"
+        raise _checks.fail("train", "method", expected, got, "Give it rank=100 (lls, labelemb), or take another.")
+    if config.beam > count:
+        expected = f"at most the number of tokens, {count}"
         raise _checks.fail("train", "beam", expected, config.beam)
 
 

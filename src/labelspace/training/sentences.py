@@ -9,7 +9,7 @@ from torch.nn.functional import cross_entropy
 from labelspace import _devices
 from labelspace.criteria.targets import IGNORED
 from labelspace.data.dataset import Dataset, Split
-from labelspace.data.vocabulary import Vocabulary
+from labelspace.data.vocabulary import SPECIAL, Vocabulary
 from labelspace.learner import Learner
 from labelspace.models.sentences import Sentences, sentences
 from labelspace.sequences import quality, search
@@ -149,5 +149,5 @@ def translated(learner: Learner, split: Split, job: Job) -> tuple[list[str], dic
     target = Vocabulary.stored(job.dataset.source["vocabularies"]["target"])
     found = translations(learner, split.x, target, job.config, _devices.placed(job.config.device))
     assert split.answers is not None
-    scores = quality.measures(characters=target.form == "character").values()
+    scores = quality.measures_for(target.tokens[len(SPECIAL) :], target.lowercase).values()
     return found, {measure.name.lower(): measure(found, split.answers) for measure in scores}
