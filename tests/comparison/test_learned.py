@@ -95,8 +95,8 @@ def test_what_few_samples_cannot_tell_from_a_constant_is_not_called_nothing() ->
         return made.model_copy(update={"costs": torch.tensor([cost], dtype=torch.float64)})
 
     few = row([0.0, 1.0, 0.0, 0.0], "one-hot"), row([1.0, 0.0, 1.0, 1.0], "constant")
-    said = doubts(*few, [[], []], 100, None, 0.95)
+    said = doubts(*few, [], 100, None, 0.95)
     assert said is not None
     assert "these samples cannot tell the one from the other" in said
     many = row([0.0, 1.0, 0.0, 0.0] * 50, "one-hot"), row([1.0, 0.0, 1.0, 1.0] * 50, "constant")
-    assert doubts(*many, [[], []], 100, None, 0.95) is None
+    assert doubts(*many, [], 100, None, 0.95) is None

@@ -45,7 +45,7 @@ def test_what_was_said_stays() -> None:
     }
     said = Question(**ASKED, methods=("onehot", "lls")).about(dataset("sequences"))
     assert said.methods == ("onehot", "lls")
-    assert said.options == {"margin": MARGIN}
+    assert said.options == {"margin": MARGIN, "method_options": {"lls": {"rank": 64}}}
 
 
 def test_what_was_left_out_names_the_folder_as_what_it_stands_for() -> None:

@@ -76,9 +76,9 @@ def doubts(
     costs = " per sample, the same decision for every sample ".join(
         fixed(each, decimals_for(values)) for each in values
     )
-    if moved.estimate < -LITTLE:
+    heart = _by_heart(runs[0]) if runs else ""
+    if moved.estimate < -LITTLE and not heart:
         return f"{reference.shown} cost {costs}: these samples cannot tell the one from the other. No verdict."
-    heart = _by_heart(runs[0])
     remedy = "the labels, or take a smaller network" if heart else f"the data and the learning rate, or {LONGER}"
     return f"{reference.shown} taught nothing{heart}: they cost {costs}. No verdict. Look at {remedy}."
 
