@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("--model", default="seq2seq-256", help="without --run")
     parser.add_argument("--beam", type=int, default=10)
     parser.add_argument("--longest", type=int, help="most tokens of a text; 15 without --run")
-    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--record", action="store_true", help="append the numbers to benchmarks/results/beam.csv")
