@@ -50,7 +50,8 @@ class Call:
 
 def tries(seed: int, count: int, first: int = 0) -> Iterator[Case]:
     """Yield calls: four of five are sound, and must give the loss of the equations."""
-    names = methods()
+    # ours alone: other tests of this process may have made further ones known
+    names = [name for name in methods() if criterion_class(name).__module__.startswith("labelspace.")]
     for number in range(first, first + count):
         draw = chance(seed, number)
         method = names[number % len(names)]
