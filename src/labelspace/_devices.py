@@ -116,6 +116,9 @@ def own_draws(name: str) -> Iterator[None]:
             torch.mps.set_rng_state(kept)
 
 
+IN_CACHE = 2**16  # entries of an array that stays in a CPU's cache: a quarter of a megabyte in single precision
+
+
 def environment() -> dict[str, str | int | None]:
     """Return what a run depended on: versions and the machine's kind, nothing that names its user or host."""
     return {

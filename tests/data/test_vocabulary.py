@@ -115,7 +115,7 @@ def test_what_was_not_learned_is_unknown(form: Form) -> None:
     vocabulary = Vocabulary.learn(["ab ab"], form)
     row = vocabulary.encode(["ab 北"])[0]
     assert row[-2:].tolist() == [UNKNOWN, END]
-    assert vocabulary.decode(row.tolist()) in ("ab ⁇", "ab⁇")
+    assert vocabulary.decode(row.tolist()) == "ab ⁇"
 
 
 @pytest.mark.parametrize("form", FORMS)

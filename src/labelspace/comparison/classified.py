@@ -51,9 +51,10 @@ class Classified:
     def of(cls, plan: Plan, job: Job, space: str | Path | LabelSpace | None, cost: CostSpec) -> "Classified":
         """Gather what is known."""
         # what the data say of classes comes from the labels that are trained on: clean ones would leak through it
-        knowledge = gather(space, cost, job.dataset, training_labels(job))
+        labels = training_labels(job)
+        knowledge = gather(space, cost, job.dataset, labels)
         judge = knowledge.judge(job.dataset.names, job.dataset.test.y, plan.probabilities)
-        return cls(plan, job.dataset, knowledge, judge, training_labels(job))
+        return cls(plan, job.dataset, knowledge, judge, labels)
 
     @property
     def space(self) -> LabelSpace | None:

@@ -73,9 +73,8 @@ def doubts(
     if moved.high is not None and moved.high < 0:
         return unfinished(runs, steps)
     values = [reference.headline.cost, constant.headline.cost]
-    costs = " per sample, the same decision for every sample ".join(
-        fixed(each, decimals_for(values)) for each in values
-    )
+    before, after = (fixed(value, decimals_for(values)) for value in values)
+    costs = f"{before} per sample, the same decision for every sample {after}"
     heart = _by_heart(runs[0]) if runs else ""
     if moved.estimate < -LITTLE and not heart:
         return f"{reference.shown} cost {costs}: these samples cannot tell the one from the other. No verdict."

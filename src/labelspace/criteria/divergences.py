@@ -16,10 +16,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from labelspace._devices import IN_CACHE
+
 Rows = Float[Tensor, "n k"]
 Values = Float[Tensor, " n"]
 Places = Int[Tensor, " n"]
-IN_CACHE = 2**16  # entries of one array between two passes: a quarter of a megabyte in single precision
 
 
 if TYPE_CHECKING:

@@ -21,11 +21,8 @@ from labelspace.metrics.resampled import interval_of_draws
 
 Array = NDArray[np.float64]
 ORDERS = 4  # n-grams of BLEU
-UNSPACED = (
-    "CJK",
-    "HIRAGANA",
-    "KATAKANA",
-)  # letters that are written without spaces between words, as Unicode calls them
+# letters that are written without spaces between words, as Unicode calls them
+UNSPACED = ("CJK", "HIRAGANA", "KATAKANA")
 BETA = 2.0  # of chrF: recall counts twice as much as precision
 
 

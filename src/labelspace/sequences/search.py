@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from labelspace import _checks
+from labelspace._devices import IN_CACHE
 from labelspace.models.sentences import END, Translator
 
 OWNER = "translate"
-IN_CACHE = 2**16  # scores: a quarter of a megabyte in single precision
 Scores = Callable[[Tensor], Tensor]
 State = TypeVar("State")
 
@@ -191,10 +191,12 @@ class _Search(Generic[State]):
 def _likeliest(scores: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
     """Return of each row the log-probabilities of its likeliest tokens, these tokens, and that of ``END``.
 
-    A few rows at a time stay in the cache of a CPU, and no second array of all classes is made.
+    A few rows at a time stay in the cache of a CPU, and no second array of all classes is made; other devices are fast
+    at many rows.
     """
     found = []
-    for rows in torch.split(scores, max(1, IN_CACHE // scores.shape[1])):
+    at_once = IN_CACHE // scores.shape[1] if scores.device.type == "cpu" else len(scores)
+    for rows in torch.split(scores, max(1, at_once)):
         total = rows.logsumexp(dim=1, keepdim=True)
         top, tokens = rows.topk(width, dim=1)
         found.append((top - total, tokens, rows[:, END] - total.squeeze(1)))

@@ -240,6 +240,7 @@ def _cores() -> int:
 
 
 HELD = (signal.SIGINT, signal.SIGTERM)
+Handler = Callable[[int, FrameType | None], object]
 
 
 @contextmanager
@@ -260,17 +261,10 @@ def undisturbed() -> Iterator[None]:
         >>> _ = signal.signal(signal.SIGINT, before)
     """
     came: list[int] = []
-    handlers: dict[signal.Signals, Any] = {}
-    if threading.current_thread() is threading.main_thread():  # handlers run there, and only there can they be set
-        handlers = {number: signal.getsignal(number) for number in HELD if callable(signal.getsignal(number))}
-        for number in handlers:
-            signal.signal(number, lambda number, frame: came.append(number))
     try:
-        with _kept_from_children():
+        with _handled(lambda before, number, frame: came.append(number)), _kept_from_children():
             yield
     finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
         if came:
             signal.raise_signal(came[0])
 
@@ -279,23 +273,31 @@ def undisturbed() -> Iterator[None]:
 def _interrupted_once() -> Iterator[None]:
     """Let one interrupt into the block; those after it, while the first is dealt with, are the same wish."""
     came: list[int] = []
-    handlers: dict[signal.Signals, Any] = {}
 
-    def first(number: int, frame: FrameType | None) -> None:
+    def first(before: Handler, number: int, frame: FrameType | None) -> None:
         if came:
             return
         came.append(number)
-        handlers[signal.Signals(number)](number, frame)
+        before(number, frame)
         came.clear()  # it only took note of it: nothing is being dealt with
 
-    if threading.current_thread() is threading.main_thread():
-        handlers = {number: signal.getsignal(number) for number in HELD if callable(signal.getsignal(number))}
-        for number in handlers:
-            signal.signal(number, first)
+    with _handled(first):
+        yield
+
+
+@contextmanager
+def _handled(handle: Callable[[Handler, int, FrameType | None], None]) -> Iterator[None]:
+    """Let a function deal with interrupts in the block; it is handed what would have done so."""
+    before: dict[int, Handler] = {}
+    if threading.current_thread() is threading.main_thread():  # handlers run there, and only there can they be set
+        found = {number: signal.getsignal(number) for number in HELD}
+        before = {number: handler for number, handler in found.items() if callable(handler)}
+        for number in before:
+            signal.signal(number, lambda number, frame: handle(before[number], number, frame))
     try:
         yield
     finally:
-        for number, handler in handlers.items():
+        for number, handler in before.items():
             signal.signal(number, handler)
 
 
