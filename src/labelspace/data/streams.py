@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from labelspace import _checks
 from labelspace._opening import Asked
 from labelspace.data import files, images, missing
-from labelspace.data.columns import Encoding, is_number, number
+from labelspace.data.columns import Encoding
 from labelspace.data.images import Picture
 from labelspace.data.missing import is_missing
+from labelspace.data.numbers import is_number, number
 from labelspace.data.tables import Columns
 
 ASKED = Asked("Run", "x")
