@@ -81,7 +81,7 @@ def row_problems(encoding: Encoding, table: Columns, rule: str, start: int) -> d
     if gaps and rule == "error":
         name, mask = next(iter(gaps.items()))
         got = f"{int(mask.sum())} without a value in {name!r} (first: row {start + int(mask.argmax())})"
-        remedy = "Fill these cells, or train with missing='median' (--data-option missing=median)."
+        remedy = "Fill these cells, or train with missing='indicator' (--missing indicator)."
         raise _checks.fail(*ASKED, "rows without gaps, as in training (missing='error')", got, remedy)
     problems = {}
     if rule == "drop":
