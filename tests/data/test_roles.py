@@ -54,6 +54,13 @@ def test_a_label_by_its_name(names, label):
     assert label_of(names, {}) == (label, "by its name")
 
 
+def test_a_length_called_y_is_no_label():
+    table = {"cut": KINDS, "x": SIZES, "y": SIZES, "z": SIZES}
+    assert label_of(list(table), table) == ("cut", ALONE)
+    with pytest.raises(ValueError, match="measurements"):
+        data.load({"x": SIZES, "y": SIZES})
+
+
 def test_the_only_column_that_can_be_it():
     table = {"size": SIZES, "kind": KINDS, "count": list(range(60))}
     assert label_of(list(table), table) == ("kind", ALONE)
@@ -65,7 +72,7 @@ def test_the_only_column_that_can_be_it():
     ("table", "listed"),
     [
         ({"cut": KINDS, "size": SIZES, "colour": ["red", "blue"] * 30}, "'cut' (3 classes), 'colour' (2 classes)"),
-        ({"class": KINDS, "label": KINDS, "v": SIZES}, "'class', 'label'"),
+        ({"class": KINDS, "label": KINDS, "v": SIZES}, "'class' (3 classes), 'label' (3 classes)"),
         ({"rooms": [1, 2, 3] * 20, "price": list(range(60))}, "'rooms' (3 classes), 'price'"),
         ({"a": SIZES, "b": SIZES}, "'a', 'b'"),
     ],

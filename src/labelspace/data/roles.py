@@ -95,15 +95,17 @@ def label_of(free: Sequence[str], table: Columns) -> tuple[str, str]:
     """
     if not free:
         raise _checks.fail(OWNER, "label", "a column", "no column left for it")
+    able = {name: count for name in free if name in table and (count := _classes(table[name]))}
     for names in LABELS:
         called = [name for name in free if name.strip().lower() in names]
+        if names is not LABELS[0] and able:
+            called = [name for name in called if not _measured(table[name])]  # y beside x and z is a length
         if len(called) == 1:
             return called[0], BY_NAME
         if called:
-            raise _which(called, {})
+            raise _which(called, able)
     if len(free) == 1:
         return free[0], ALONE
-    able = {name: count for name in free if name in table and (count := _classes(table[name]))}
     # a few whole numbers may as well be a measurement, unless they stand where labels usually do
     if len(able) == 1 and ((only := next(iter(able))) == free[-1] or not all(map(is_number, table[only]))):
         return only, ALONE
@@ -135,7 +137,7 @@ def without_index(parts: Mapping[str, Columns]) -> tuple[dict[str, Columns], dic
 def _index(values: Sequence[object]) -> str | None:
     """Return the ends of values that are all different and no measurements; None for others."""
     texts = [str(value).strip() for value in values]
-    if len(set(texts)) < len(texts) or any(is_number(value) and not _is_whole(value) for value in values):
+    if len(set(texts)) < len(texts) or _measured(values):
         return None
     return f"{texts[0]} … {texts[-1]}"
 
@@ -146,12 +148,16 @@ def _classes(values: Sequence[object]) -> int:
     for value in values:
         if is_missing(value):
             continue
-        if is_number(value) and not _is_whole(value):
+        if _measured([value]):
             return 0
         different.add(str(value).strip())
         if len(different) > MOST_CLASSES:
             return 0
     return len(different) if 2 <= len(different) <= len(values) / 2 else 0
+
+
+def _measured(values: Sequence[object]) -> bool:
+    return any(is_number(value) and not is_missing(value) and not _is_whole(value) for value in values)
 
 
 def _is_whole(value: object) -> bool:
