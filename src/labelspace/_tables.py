@@ -4,7 +4,8 @@ Encoding: UTF-8 with or without a mark, UTF-16 with its mark. A small file that 
 writes it; data of another encoding are refused, because letters that come out wrong there are noticed by nobody.
 Separator: the one that cuts most lines alike among tab, semicolon, comma and, where the first line has it, a vertical
 bar; for data what the ending of the file says stands as long as it cuts every line like the first. A semicolon makes
-commas decimal marks. Lines, cells and what a gzipped file unpacks to have caps.
+commas decimal marks; beside a tab or a bar they may also be marks of thousands, and are left where all look so. Lines,
+cells and what a gzipped file unpacks to have caps.
 """
 
 import csv
@@ -12,7 +13,7 @@ import io
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -29,6 +30,7 @@ LONGEST = 1 << 26
 LARGEST_LIMIT = (1 << 31) - 1  # what the reader's own limit can be everywhere
 # of equals the first: commas are also decimal marks
 SEPARATORS = ("\t", ";", ",", "|")
+THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
 # lines, and characters of them, that show how a table is written
 SHOWN_LINES, SHOWN = 200, 1 << 20
 T = TypeVar("T")
@@ -65,6 +67,17 @@ def pointed(cell: str) -> str:
         ('1.5', '1,500,000', 'cat')
     """
     return cell.replace(",", ".") if re.fullmatch(r"\s*[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?\s*", cell) else cell
+
+
+def marks_thousands(cells: Iterable[object]) -> bool:
+    """Return whether every comma in a column of numbers may be a mark of thousands, and there are such.
+
+    Example:
+        >>> marks_thousands(["1,500", "20"]), marks_thousands(["1,500", "0,250"])
+        (True, False)
+    """
+    written = [cell for cell in cells if isinstance(cell, str) and "," in cell]
+    return bool(written) and all(THOUSANDS.fullmatch(cell) for cell in written)
 
 
 def read_text(argument: str, path: Path) -> str:
@@ -222,7 +235,8 @@ def _taken(path: Path, reader: _Reader, rows: Iterator[T], size: int | None, ask
 
 def _check_header(path: Path, header: Sequence[str], asked: Asked, option: bool) -> None:
     repeated = [name for name, times in Counter(header).items() if times > 1]
-    if not header or repeated or not all(name.strip() for name in header):
+    # the first column may lack a name: pandas and R write the numbers of rows so
+    if not header or repeated or not all(name.strip() for name in header[1:]) or header == [""]:
         got = f"{path.name} with {', '.join(repr(name) for name in (repeated or header)[:8]) or 'nothing'}"
         remedy = ("The first line must name the columns", *(AND_WHAT_SEPARATES if option else ["."]))
         raise _checks.fail(*asked, "a table whose columns have different names", got, remedy)

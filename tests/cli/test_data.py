@@ -53,8 +53,8 @@ def test_check_of_data_with_problems_exits_with_1(table):
 def test_what_is_on_both_sides_of_a_split_can_be_kept_on_one(tmp_path):
     path = tmp_path / "repeated.csv"
     with path.open("w", newline="") as file:
-        rows = [[i % 3, i % 2, f"p{i % 8}"] for i in range(60)]
-        csv.writer(file).writerows([["size", "label", "patient"], *rows])
+        rows = [[i % 30 / 7, i % 30 * 3, i % 2, f"p{i % 8}"] for i in range(60)]
+        csv.writer(file).writerows([["size", "weight", "label", "patient"], *rows])
     result = run.invoke(app, ["check", str(path), "--label", "label", "--ignore", "patient"])
     assert result.exit_code == 1
     assert "Name what belongs together (patients, users, devices) with --group-by." in result.output
@@ -103,7 +103,11 @@ def test_bad_input_is_one_line_and_exits_with_2(arguments, message):
 @pytest.mark.parametrize(
     ("content", "arguments", "message"),
     [
-        ("a,b,y\n1,,0\n2,3,1\n" * 9, [], "--missing median"),
+        (
+            "a,b,y\n1,,0\n2,3,1\n" * 9,
+            [],
+            "Say --missing indicator, which fills them from the training part and marks where.",
+        ),
         ("a y\n1 0\n", [], "--delimiter says what separates them"),
         ("a,y\n1,0\n2\n", [], "say with --delimiter what separates the cells"),
         ("a,y\n1,0\n", ["--missing", "mean"], "`--missing` must be one of"),
@@ -123,7 +127,7 @@ def test_messages_speak_of_flags(tmp_path, content, arguments, message):
 
 def test_problems_speak_of_flags(table):
     result = run.invoke(app, ["check", str(table), "--ignore", "patient"])
-    assert "unless --missing median or --missing drop is given" in result.output
+    assert "Training stops on them; --missing indicator fills them and marks where." in result.output
 
 
 def test_flags_reach_the_reader(tmp_path):

@@ -107,7 +107,7 @@ def test_a_group_on_both_sides_of_a_chosen_split_is_told():
         data.load((X, Y), groups=patients, validation="first 10")
 
 
-@pytest.mark.parametrize("way", [{"ignore": ["said"]}, {"text": "said"}])
+@pytest.mark.parametrize("way", [{"ignore": ["said"]}, {"text": "said", "ignore": ["a", "b"]}])
 def test_tables_and_texts_without_a_validation_part(way, tmp_path: Path):
     rows = [
         f"{number / 3},{'xyz'[number % 3]},word{number % 4} said {number},{'uv'[number % 2]}" for number in range(60)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from labelspace import data
 from labelspace.data import labels
 
 
@@ -65,3 +66,30 @@ def test_single_and_empty_classes_are_refused():
 def test_names_that_no_file_can_hold():
     with pytest.raises(ValueError, match=r"names of classes that are Unicode text. Got 'caf\\udce9'"):
         labels.check_classes(np.array([0, 1]), ("a", "caf\udce9"))
+
+
+@pytest.mark.parametrize(
+    ("values", "refused"),
+    [
+        (list(range(100)), False),
+        ([i % 150 for i in range(1500)], False),  # ten of each
+        ([i % 150 for i in range(1499)], True),
+        ([float(i % 150) for i in range(1499)], True),
+        ([str(i % 1001) for i in range(50_000)], True),
+        ([f"class {i % 150}" for i in range(300)], False),
+        ([f"review {i % 150}" for i in range(299)], True),
+    ],
+)
+def test_quantities_and_texts_are_no_classes(values, refused):
+    if not refused:
+        labels.check_classes_repeat("price", values)
+        return
+    with pytest.raises(
+        ValueError, match=r"a column of classes. Got 'price' with .* different .*categorical=\['price'\]"
+    ):
+        labels.check_classes_repeat("price", values)
+
+
+def test_each_number_is_a_class_where_that_is_said():
+    table = {"size": [i / 7 for i in range(600)], "code": [i % 150 for i in range(600)]}
+    assert len(data.load(table, label="code", categorical=["code"]).names) == 150

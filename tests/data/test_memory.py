@@ -46,6 +46,7 @@ def written(table: Mapping[str, list[Any]], path: Path) -> Path:
 OPTIONS: dict[str, Any] = {"label": "grade", "group_by": "patient", "ignore": ["note"], "missing": "median"}
 
 
+@pytest.mark.filterwarnings("ignore:'colour' alone tells")
 @pytest.mark.parametrize("form", [dict, Frame])
 @pytest.mark.parametrize("options", [OPTIONS, {**OPTIONS, "missing": "drop", "categorical": ["count"]}])
 def test_a_table_in_memory_is_the_csv_file_of_its_content(tmp_path: Path, form: Any, options: dict[str, Any]) -> None:

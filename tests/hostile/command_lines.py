@@ -370,12 +370,11 @@ def _write_files(place: Path) -> None:
         for number in range(8):
             picture = random.integers(0, 255, (8, 8), dtype=np.uint8)
             _save_picture(folder / f"\x1b[32m{number}.png", picture)
-    done = train(place / "hostile.csv", model="linear", epochs=1, out=place / "runs")
+    done = train(place / "hostile.csv", model="linear", epochs=1, data_options={"label": "kind"}, out=place / "runs")
     assert done.folder is not None
     done.folder.rename(place / "run")
-    compared = compare(
-        place / "table.csv", methods="uniform", model="linear", seeds=2, epochs=1, out=place / "runs", executor=Here(1)
-    )
+    few = {"methods": "uniform", "model": "linear", "seeds": 2, "epochs": 1}
+    compared = compare(place / "table.csv", label="kind", **few, out=place / "runs", executor=Here(1))
     compared.folder.rename(place / "compared")
     (place / "broken" / "config.json").write_text('{"\x1b[31m": [NaN')
 

@@ -46,7 +46,9 @@ class Place:
         """Train a little, compare a little, and remember all files."""
         self.folder = folder
         self.table = table = folder / "table.csv"
-        lines = [f"{row},{'red' if row % 3 else 'blue'},{'high' if row > 30 else 'low'}" for row in range(60)]
+        sizes = [row * 7 % 60 for row in range(60)]
+        kinds = ["high" if (size > 30) != (size % 9 == 0) else "low" for size in sizes]
+        lines = [f"{size},{'red' if size % 3 else 'blue'},{kind}" for size, kind in zip(sizes, kinds, strict=True)]
         table.write_text("\n".join(["size,colour,label", *lines]) + "\n")
         self.rows = folder / "rows.csv"
         self.rows.write_text("size,colour\n1,red\n40,blue\n59,green\n")

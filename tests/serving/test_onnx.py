@@ -82,7 +82,7 @@ def test_colour_pictures_and_convolutions(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_columns_and_texts(tmp_path: Path) -> None:
-    lines = [f"{i},{'red' if i % 3 else 'blue'},{'ab'[i % 2]}" for i in range(60)]
+    lines = [f"{i * 7 % 60},{'red' if i % 3 else 'blue'},{'ab'[i % 2]}" for i in range(60)]
     (tmp_path / "t.csv").write_text("v,colour,label\n" + "\n".join(lines) + "\n")
     run = train(tmp_path / "t.csv", model="mlp-8", epochs=1)
     check(run, decision_of(run), tmp_path / "m.onnx", data.load(tmp_path / "t.csv").test.x)

@@ -186,15 +186,16 @@ def test_a_packed_table_has_the_bound_of_training_data(
 
 
 def rule_run(tmp_path: Path, rule: str) -> Run:
-    rows = [[str(i % 7), str(i), "" if rule == "drop" and i == 3 else "ab"[i % 2]] for i in range(40)]
+    gaps = (3, 12, 20) if rule in ("drop", "indicator") else ()
+    rows = [["" if i in gaps else str(i % 7), str(i), "ab"[i % 2]] for i in range(40)]
     path = write(tmp_path / "t.csv", rows, ["v", "w", "y"])
-    return train(path, model="linear", epochs=1, data_options={"missing": rule})
+    return train(path, model="linear", epochs=1, data_options={"missing": rule}, out=tmp_path / "runs")
 
 
 def test_gaps_by_the_rule_of_training(tmp_path: Path) -> None:
     gaps = {"v": [1, None, "NA"], "w": [1, 2, 3]}
     with pytest.raises(
-        ValueError, match=r"rows without gaps.*2 without a value in 'v' \(first: row 1\).*missing='median'"
+        ValueError, match=r"rows without gaps.*2 without a value in 'v' \(first: row 1\).*missing='indicator'"
     ):
         rule_run(tmp_path, "error").predict(gaps)
     with pytest.raises(ValueError, match=r"1 \(no value in 'v'\) and 1 more"):
@@ -202,6 +203,9 @@ def test_gaps_by_the_rule_of_training(tmp_path: Path) -> None:
     filled = rule_run(tmp_path, "median")
     median = float(filled.preprocessing["input"]["encoding"][0]["fill"])
     torch.testing.assert_close(filled.scores_of(gaps), filled.scores_of({"v": [1, median, median], "w": [1, 2, 3]}))
+    marked = Run.load(rule_run(tmp_path, "indicator").folder)
+    assert marked.preprocessing["input_shape"] == [3]
+    assert not torch.equal(marked.scores_of(gaps)[1:], marked.scores_of({"v": [1, median, median], "w": [1, 2, 3]})[1:])
 
 
 def test_categories_that_are_numbers(tmp_path: Path) -> None:
@@ -228,7 +232,7 @@ def texts(tmp_path: Path) -> Path:
 
 def test_texts(tmp_path: Path) -> None:
     folder = texts(tmp_path)
-    options = {"text": "review", "max_length": 5, "vocabulary": 12}
+    options = {"text": "review", "max_length": 5, "vocabulary": 12, "ignore": ["n"]}
     run = train(folder, model="text-bag", epochs=1, data_options=options, out=tmp_path / "runs")
     run = Run.load(run.folder)
     with (folder / "test.csv").open(newline="") as file:
@@ -285,7 +289,8 @@ def test_runs_that_recorded_less_still_load(table: tuple[Path, Run], tmp_path: P
 
 
 def test_an_old_run_on_texts_takes_lists(tmp_path: Path) -> None:
-    run = train(texts(tmp_path), model="text-bag", epochs=1, data_options={"text": "review", "max_length": 8})
+    options = {"text": "review", "max_length": 8, "ignore": ["n"]}
+    run = train(texts(tmp_path), model="text-bag", epochs=1, data_options=options)
     wanted = run.scores_of(["a good film"])
     del run.preprocessing["input"]
     torch.testing.assert_close(run.scores_of(["a good film"]), wanted)

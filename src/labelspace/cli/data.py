@@ -123,3 +123,5 @@ def _print(report: data.DataReport, as_json: bool) -> None:
         console.print(f"problem: {problem}", style="bold red")
     if not report.problems:
         console.print("no problems found", style="green")
+    for line in report.option_lines():
+        console.print(line, style="dim", soft_wrap=True)

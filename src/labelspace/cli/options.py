@@ -15,13 +15,18 @@ from labelspace.data.chosen import plain
 AllowDamaged = Annotated[
     bool, typer.Option("--allow-damaged", help="Read files also where they are not what was written, and warn.")
 ]
-Label = Annotated[str | None, typer.Option("--label", help="Column of labels, for tables.")]
+Label = Annotated[
+    str | None, typer.Option("--label", help="Column of labels, for tables; guessed only where it is clear.")
+]
 Text = Annotated[str | None, typer.Option("--text", help="Column of texts, for tables.")]
 GroupBy = Annotated[
     str | None,
     typer.Option("--group-by", help="Column of groups (for folders of pictures a pattern) kept on one side."),
 ]
-Missing = Annotated[str | None, typer.Option("--missing", help="Rule for missing values: error, median or drop.")]
+Missing = Annotated[
+    str | None,
+    typer.Option("--missing", help="Rule for missing values: error, indicator (filled and marked), median or drop."),
+]
 Ignore = Annotated[list[str] | None, typer.Option("--ignore", help="Column to leave out; may be repeated.")]
 Resize = Annotated[
     str | None, typer.Option("--resize", help="Size of pictures: 64, or 48x64 for height x width.", metavar="SIZE")

@@ -2,17 +2,16 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelspace import _checks
-from labelspace._tables import pointed
 from labelspace.data.digests import Array
 from labelspace.data.files import OWNER
 from labelspace.data.missing import is_missing
+from labelspace.data.numbers import is_number, number
 from labelspace.data.source import ColumnFacts, Source
 from labelspace.data.tables import Columns, check_columns
 
@@ -29,19 +28,29 @@ class Column:
         name: of the column.
         fill: what stands for a missing value: the median of the training part, or its most frequent category.
         categories: None for numbers.
+        marked: whether one more feature says where values are missing.
     """
 
     name: str
     fill: float | str
     categories: tuple[str, ...] | None = None
+    marked: bool = False
 
     @property
     def features(self) -> list[str]:
         """The names of its features."""
-        return [self.name] if self.categories is None else [f"{self.name}={category}" for category in self.categories]
+        own = [self.name] if self.categories is None else [f"{self.name}={category}" for category in self.categories]
+        return [*own, f"{self.name} is missing"] if self.marked else own
 
     def encode(self, values: Sequence[object]) -> Array:
         """Return ``(N, features)``; a category that the training part does not have is all zeros."""
+        own = self._filled(values)
+        if not self.marked:
+            return own
+        gaps = np.asarray([is_missing(value) for value in values], dtype=own.dtype).reshape(-1, 1)
+        return np.concatenate([own, gaps], axis=1)
+
+    def _filled(self, values: Sequence[object]) -> Array:
         if self.categories is None:
             numbers = [number(self.fill if is_missing(value) else value) for value in values]
             return np.asarray(numbers, dtype=np.float64)[:, None]
@@ -56,6 +65,8 @@ class Column:
         facts: ColumnFacts = {"name": self.name, "fill": self.fill}
         if self.categories is not None:
             facts["categories"] = list(self.categories)
+        if self.marked:
+            facts["marked"] = True
         return facts
 
     def unseen(self, values: Sequence[object]) -> Counter[str]:
@@ -86,10 +97,11 @@ class Encoding:
     columns: tuple[Column, ...]
 
     @classmethod
-    def fit(cls, table: Columns, kind: Mapping[str, str], train: Rows) -> "Encoding":
-        """Return the encoding that the training rows of a table decide."""
-        fitted = {"numeric": _number, "categorical": _category}
-        return cls(tuple(fitted[kind[name]](name, [values[row] for row in train]) for name, values in table.items()))
+    def fit(cls, table: Columns, kind: Mapping[str, str], train: Rows, mark: bool = False) -> "Encoding":
+        """Return the encoding that the training rows of a table decide, with marks for their gaps if asked for."""
+        return cls(
+            tuple(_fitted(name, kind[name], [values[row] for row in train], mark) for name, values in table.items())
+        )
 
     @property
     def features(self) -> list[str]:
@@ -110,7 +122,12 @@ class Encoding:
         """Return what ``plain`` wrote down."""
         return cls(
             tuple(
-                Column(fact["name"], fact["fill"], tuple(fact["categories"]) if "categories" in fact else None)
+                Column(
+                    fact["name"],
+                    fact["fill"],
+                    tuple(fact["categories"]) if "categories" in fact else None,
+                    fact.get("marked", False),
+                )
                 for fact in facts
             )
         )
@@ -134,26 +151,11 @@ def kinds(columns: Columns, numeric: Sequence[str], categorical: Sequence[str]) 
     return found
 
 
-def decimal(columns: Columns, names: Sequence[str]) -> list[str]:
-    """Return the columns in which every value is a number once its decimal comma is a point, and some has one.
-
-    Example:
-        >>> decimal({"size": ["1,5", "2", ""], "code": ["1,5", "x", "y"]}, ["size", "code"])
-        ['size']
-    """
-    return [name for name in names if _has_decimal_commas(columns[name])]
-
-
-def _has_decimal_commas(values: Sequence[object]) -> bool:
-    texts = [value for value in values if isinstance(value, str) and not is_missing(value)]
-    return any("," in text for text in texts) and all(is_number(pointed(text)) for text in texts)
-
-
 def encode(
-    columns: Columns, kind: Mapping[str, str], order: Sequence[Rows]
+    columns: Columns, kind: Mapping[str, str], order: Sequence[Rows], mark: bool = False
 ) -> tuple[list[NDArray[np.float32]], Source]:
     """Return float32 features of three parts, the first of which decides the encoding, and what was done."""
-    encoding = Encoding.fit(columns, kind, order[0])
+    encoding = Encoding.fit(columns, kind, order[0], mark)
     parts = [{name: [values[row] for row in rows] for name, values in columns.items()} for rows in order]
     said: Source = {"columns": encoding.features, "encoding": encoding.plain()}
     for column in encoding.columns:
@@ -183,21 +185,9 @@ def check_finite(x: Array, columns: Sequence[str] | None = None) -> None:
         raise _checks.fail(OWNER, "x", "finite", got, "Repair or take out these rows or columns.")
 
 
-def number(value: object) -> float:
-    """Return the number in a cell that ``is_number`` holds for."""
-    return float(cast(str, value))
-
-
-def is_number(value: object) -> bool:
-    """Return whether a cell holds a number."""
-    if isinstance(value, bool):
-        return False
-    try:
-        number(value)
-    except (TypeError, ValueError, OverflowError):
-        return False
-    # Python reads 1_000 as a number, which in a table is more likely a code
-    return "_" not in str(value)
+def _fitted(name: str, kind: str, values: Sequence[object], mark: bool) -> Column:
+    column = _category(name, values) if kind == "categorical" else _number(name, values)
+    return replace(column, marked=mark and any(is_missing(value) for value in values))
 
 
 def _number(name: str, values: Sequence[object]) -> Column:

@@ -3,15 +3,18 @@
 import inspect
 import warnings
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 
 from labelspace import _checks
-from labelspace.data import pair_report
+from labelspace.data import pair_report, remarks
 from labelspace.data.dataset import Dataset, repeated_rows
+from labelspace.data.examples import examples
 from labelspace.data.known import Reader
-from labelspace.data.loading import loaded, reader_of
+from labelspace.data.loading import loaded, options_of, reader_of
+from labelspace.data.missing import SUGGESTED
 from labelspace.data.report import DataReport
 from labelspace.data.splits import Say, leak_sentences
 
@@ -43,8 +46,10 @@ def check(name_or_path: object, *, data_dir: str | Path | None = None, say: Say 
         warnings.simplefilter("ignore", UserWarning)
         dataset = loaded(name_or_path, {"data_dir": data_dir, **options, **asked})
     if dataset.kind == "sequences":
-        return pair_report.of(dataset, asked, say)
-    return _report(dataset, asked, say)
+        report: DataReport = pair_report.of(dataset, asked, say)
+    else:
+        report = _report(dataset, asked, say)
+    return replace(report, options=examples(options_of(read), dataset.source, dataset.names, say))
 
 
 def _lenient(read: Reader) -> dict[str, object]:
@@ -73,7 +78,7 @@ def _report(dataset: Dataset, asked: Collection[str], say: Say) -> DataReport:
         repeated=repeated,
         leakage=leaks,
         problems=_problems(dataset, asked, say) + leak_sentences(dataset.source, say),
-        notes=_notes(dataset, counts, repeated),
+        notes=[*remarks.notes(dataset.source, say), *_notes(dataset, counts, repeated)],
         source=dataset.source,
     )
 
@@ -83,8 +88,8 @@ def _problems(dataset: Dataset, asked: Collection[str], say: Say) -> list[str]:
     empty = dataset.source.get("missing", {})
     if empty and "missing" in asked:
         listed = ", ".join(f"{count} in {name!r}" for name, count in empty.items())
-        rules = " or ".join(say(_checks.Setting("missing", rule)) for rule in ("median", "drop"))
-        said.append(f"Values are missing: {listed}. Training stops on them unless {rules} is given.")
+        rule = say(_checks.Setting("missing", SUGGESTED))
+        said.append(f"Values are missing: {listed}. Training stops on them; {rule} fills them and marks where.")
     skipped = dataset.source.get("skipped")
     if skipped and "skip_unreadable" in asked:
         files = ", ".join(skipped["files"][:5]) + (" …" if skipped["count"] > 5 else "")

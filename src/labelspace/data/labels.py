@@ -15,6 +15,9 @@ from labelspace.data.files import OWNER
 Codes = NDArray[np.int64]
 # as long as Python turns text into numbers
 WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
+# so many different labels need no second look; above it numbers must occur so often, and beyond MANY someone must say
+# that they are classes
+FEW, FEW_EACH, MANY = 100, 10, 1000
 EXACT = 2**53  # up to here every whole number has a float of its own
 Numbers = NDArray[np.integer[Any]]
 
@@ -65,6 +68,34 @@ def check_classes(y: Codes, names: Sequence[str]) -> None:
         shown = ", ".join(repr(name) for name in empty[:5]) + (" …" if len(empty) > 5 else "")
         remedy = "Add samples of these classes, or take them out of the names."
         raise _checks.fail(OWNER, "names", "classes with samples", f"{len(empty)} without any ({shown})", remedy)
+
+
+def check_classes_repeat(column: str, values: Sequence[object]) -> None:
+    """Refuse a column of a table that is no column of classes: numbers to predict, or texts that hardly repeat.
+
+    Args:
+        column: its name.
+        values: one per row.
+
+    Example:
+        >>> check_classes_repeat("price", list(range(300, 700)))  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        labelspace._checks.InputError: ...Got 'price' with 400 different numbers in 400 rows...
+    """
+    different = {str(value).strip() for value in values}
+    if len(different) <= FEW:
+        return
+    numbers = all(WHOLE.fullmatch(text.removesuffix(".0")) for text in different)
+    if numbers and (len(different) > MANY or len(values) < FEW_EACH * len(different)):
+        what, looks = "numbers", "a quantity (a regression target): cut it into classes first, as pandas.qcut does"
+    elif len(values) < 2 * len(different):
+        what, looks = "values", "texts, measurements or names of rows"
+    else:
+        return
+    got = f"{column!r} with {len(different)} different {what} in {len(values)} rows"
+    meant = _checks.Setting("categorical", [column])
+    remedy = (f"That looks like {looks}. Name another column, or say ", meant, " if each is a class.")
+    raise _checks.fail(OWNER, "label", "a column of classes", got, remedy)
 
 
 def _flat(values: object) -> Array:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from labelspace import _checks
-from labelspace.data import chosen, files, memory, tables
+from labelspace.data import chosen, files, memory, remarks, tables
 from labelspace.data.dataset import Dataset, of_classes
 from labelspace.data.files import OWNER
 from labelspace.data.found import assemble
@@ -122,7 +122,7 @@ def loaded(name_or_path: object, options: Mapping[str, object]) -> Dataset:
         raise _checks.fail(OWNER, "kind", f"{found.kind!r} or left out for these data", repr(kind))
     dataset = assemble(found, seed=seed, validation=held, test=test)
     dataset = dataset if classes is None else of_classes(dataset, classes)
-    for sentence in leak_sentences(dataset.source):
+    for sentence in (*remarks.on_load(dataset.source), *leak_sentences(dataset.source)):
         warnings.warn(sentence, UserWarning, stacklevel=3)
     return dataset
 

@@ -40,12 +40,12 @@ class HuggingFace(Protocol):
 class Tables(NamedTuple):
     """Columns of every part, and the classes in their order where a column says which it holds.
 
-    Numbers in files may have decimal commas.
+    Numbers in files may have decimal commas; what separates the cells tells.
     """
 
     parts: dict[str, Columns]
     classes: dict[str, tuple[str, ...]]
-    decimal_commas: bool = False
+    separator: str = ","
 
 
 def form(source: object) -> str:

@@ -1,7 +1,7 @@
 """Cells without a value: counted per column, and then only what the stated rule says."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,12 @@ from labelspace.data.found import ranges
 from labelspace.data.parquet import Columns
 from labelspace.data.source import Source
 
-RULES = ("error", "median", "drop")
+RULES = ("error", "median", "indicator", "drop")
+MARKED = SUGGESTED = "indicator"
 # what a cell without a value is often written as
 MISSING = frozenset(["", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>", "#N/A"])
+# "None" is a class of its own where there is also mild and severe
+UNLABELLED = MISSING - {"None"}
 
 
 def is_missing(value: object) -> bool:
@@ -23,10 +26,35 @@ def is_missing(value: object) -> bool:
 
 
 def is_blank(value: object) -> bool:
-    """Return whether a cell is empty; "None" and "NA" are words, as labels and texts may be."""
+    """Return whether a cell is empty; "None" and "NA" are words, as texts and groups may be."""
     if isinstance(value, str):
         return not value.strip()
     return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def labelled(
+    table: Columns, counts: dict[str, int], label: str, names: Collection[str]
+) -> tuple[Columns, dict[str, int], Source]:
+    """Return the rows that have a label, the sizes of their parts, and how many have none.
+
+    Args:
+        table: all parts one after the other.
+        counts: how many rows belong to each part.
+        label: the column of labels, where NA, null and the like are no labels.
+        names: of classes, if they are known; one of them may be called so.
+    """
+    absent = UNLABELLED.difference(names)
+    bare = np.asarray(
+        [value.strip() in absent if isinstance(value, str) else is_blank(value) for value in table[label]], dtype=bool
+    )
+    if not bare.any():
+        return table, counts, {}
+    empty = next((part for part, rows in ranges(counts).items() if bare[rows].all()), None)
+    if empty is not None:
+        where = "" if empty == "all" else f" of the {empty} part"
+        remedy = "Name the column of labels, or leave out a part that has none; it can be predicted on later."
+        raise _checks.fail(OWNER, "label", "a column with labels", f"none in {label!r}{where}", remedy)
+    return *_without(table, counts, bare), {"rows without a label": int(bare.sum())}
 
 
 def settle(
@@ -38,25 +66,28 @@ def settle(
         table: all parts one after the other.
         counts: how many rows belong to each part.
         features: columns of numbers and categories, where NA, null and the like are missing values too.
-        others: columns of labels, groups and texts, where only an empty cell is; they are never filled in.
-        rule: ``"error"``, ``"median"`` or ``"drop"``.
+        others: columns of groups and texts, where only an empty cell is; they are never filled in.
+        rule: one of ``RULES``.
     """
     gaps = gaps_of(table, features, others)
     found = {name: int(mask.sum()) for name, mask in gaps.items()}
     if not found:
         return table, counts, {}
+    never = {name: count for name, count in found.items() if name in others}
+    if rule == "drop":
+        return _dropped(table, counts, gaps, found)
+    if never:
+        drop = _checks.Setting("missing", "drop")
+        remedy = ("Groups and texts are not made up: leave these rows out with ", drop, ".")
+        raise _fail(table, never, "'drop' where such cells have no value", remedy)
     if rule == "error":
-        median, drop = _checks.Setting("missing", "median"), _checks.Setting("missing", "drop")
-        said = ("Say what to do: ", median, " fills them from the training part, ", drop, " leaves rows out.")
+        said = (
+            "Say ",
+            _checks.Setting("missing", SUGGESTED),
+            ", which fills them from the training part and marks where.",
+        )
         raise _fail(table, found, "a rule, because cells have no value", said)
-    if rule == "median":
-        never = {name: count for name, count in found.items() if name in others}
-        if never:
-            drop = _checks.Setting("missing", "drop")
-            remedy = ("Labels, groups and texts are not made up: leave these rows out with ", drop, ".")
-            raise _fail(table, never, "'drop' where such cells have no value", remedy)
-        return table, counts, {"missing": found}
-    return _dropped(table, counts, gaps, found)
+    return table, counts, {"missing": found}
 
 
 def gaps_of(table: Columns, features: Sequence[str], others: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
@@ -73,10 +104,13 @@ def _dropped(
     if bad.all():
         remedy = ("Every row has an empty cell: leave columns out with ", _checks.Setting("ignore"), ".")
         raise _fail(table, found, "a rule that leaves rows", remedy)
+    return *_without(table, counts, bad), {"missing": found, "dropped rows": int(bad.sum())}
+
+
+def _without(table: Columns, counts: Mapping[str, int], bad: NDArray[np.bool_]) -> tuple[Columns, dict[str, int]]:
     left = {part: int((~bad[rows]).sum()) for part, rows in ranges(counts).items()}
     rows = np.flatnonzero(~bad).tolist()
-    smaller = {name: [values[row] for row in rows] for name, values in table.items()}
-    return smaller, left, {"missing": found, "dropped rows": int(bad.sum())}
+    return {name: [values[row] for row in rows] for name, values in table.items()}, left
 
 
 def _fail(table: Columns, found: Mapping[str, int], expected: str, remedy: _checks.Remedy) -> ValueError:

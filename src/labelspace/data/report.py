@@ -28,6 +28,7 @@ class DataReport:
         problems: what should be repaired or decided before training.
         notes: what is worth knowing.
         source: where the data came from.
+        options: of the reader, each as it would be written for these data, and what it does.
     """
 
     title: str
@@ -42,6 +43,7 @@ class DataReport:
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     source: Mapping[str, Any] = field(default_factory=dict)
+    options: Sequence[tuple[str, str]] = ()
 
     @property
     def heading(self) -> str:
@@ -70,6 +72,12 @@ class DataReport:
         leaks = ", ".join(f"{part} {counts.get('rows', 0)} of {counts['of']}" for part, counts in self.leakage.items())
         return [*said, ("same content in two parts", leaks or "none")]
 
+    def option_lines(self) -> list[str]:
+        """Return a heading and a line per option of the reader; nothing if none are known."""
+        width = max((len(written) for written, _ in self.options), default=0)
+        lines = [f"  {written.ljust(width)}  {about}" for written, about in self.options]
+        return ["options for these data, by example:", *lines] if lines else []
+
     def to_json(self) -> dict[str, object]:
         """Return the report as plain JSON data."""
         counts = {part: dict(zip(self.names, values, strict=True)) for part, values in self.counts.items()}
@@ -86,6 +94,7 @@ class DataReport:
             "problems": list(self.problems),
             "notes": list(self.notes),
             "source": dict(self.source),
+            "options": [list(example) for example in self.options],
         }
 
     def __str__(self) -> str:
@@ -99,4 +108,5 @@ class DataReport:
         lines += ["", *(f"{what}: {value}" for what, value in self.facts())]
         lines += [f"note: {note}" for note in self.notes]
         lines += [f"problem: {problem}" for problem in self.problems] or ["no problems found"]
+        lines += ["", *self.option_lines()] if self.options else []
         return "\n".join(lines)

@@ -49,6 +49,7 @@ class ColumnFacts(TypedDict):
     name: str
     fill: float | str  # what stands for a missing value
     categories: NotRequired[list[str]]  # not of numbers
+    marked: NotRequired[bool]  # whether one more feature says where values are missing
 
 
 class Skipped(TypedDict):
@@ -66,7 +67,17 @@ class Raw(TypedDict):
 
 
 # facts that are said to people under these names
-_Said = TypedDict("_Said", {"dropped rows": int, "unseen categories (all zeros)": dict[str, int]}, total=False)
+_Said = TypedDict(
+    "_Said",
+    {
+        "dropped rows": int,
+        "rows without a label": int,
+        "unseen categories (all zeros)": dict[str, int],
+        "giving away": list[list[str]],  # columns that tell the label of every row, alone or together
+        "alike by chance": dict[str, float],  # how likely rows are in an earlier part by chance, by part
+    },
+    total=False,
+)
 
 
 class Source(_Said, total=False):
@@ -81,6 +92,10 @@ class Source(_Said, total=False):
     counts: dict[str, int]  # of samples, by part
     split: dict[str, str | int | list[str]]  # how each part came about, and the seed
     limit: dict[str, int]  # count and seed of the training samples that were kept
+    index: dict[str, str]  # columns that only number or name rows and were left out, with their ends
+    guessed: str  # how the column of labels was found, where nobody named it
+    unused: list[str]  # columns beside a text
+    identifiers: list[str]  # features whose values are all different
     leakage: dict[str, dict[str, int]]  # rows and groups that are in an earlier part too, of how many, by part
     missing: dict[str, int]  # cells without a value, by column
     skipped: Skipped

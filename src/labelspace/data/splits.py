@@ -16,12 +16,20 @@ Rows = NDArray[np.int64]
 # rows that occur twice are kept together only while they are few: in a small table of categories nearly all repeat
 REPEATED = 0.1
 
+# as many of the rows that are in two parts, expected by chance, make them a matter of coarse columns
+BY_CHANCE = 0.25
+
 Say = Callable[[_checks.Setting], str]
 
 
-def _in_both_forms(setting: _checks.Setting) -> str:
+def in_both_forms(setting: _checks.Setting) -> str:
     """Return a setting as it is written in Python and, without its value, on the command line."""
     return f"{setting} (--{setting.name.replace('_', '-')})"
+
+
+def alike_by_chance(source: Source, part: str) -> bool:
+    """Return whether rows of a part are in an earlier one too because few different rows are possible."""
+    return source.get("alike by chance", {}).get(part, 0.0) >= BY_CHANCE
 
 
 def hold_out(
@@ -74,8 +82,8 @@ def subset(y: Rows, count: int, seed: int) -> Rows:
     return _draw(y, wanted, seed)
 
 
-def leak_sentences(source: Source, say: Say = _in_both_forms) -> list[str]:
-    """Return one sentence per leak between the parts of a dataset, with its counts and what would help.
+def leak_sentences(source: Source, say: Say = in_both_forms) -> list[str]:
+    """Return one sentence per leak between the parts of a dataset, or from labels into columns, and what would help.
 
     Args:
         source: of the dataset.
@@ -86,14 +94,14 @@ def leak_sentences(source: Source, say: Say = _in_both_forms) -> list[str]:
         >>> leak_sentences({"leakage": leaks, "split": {"validation": "the first 9 of train"}}, say=str)[0][-76:]
         'A share in place of an end of the data (validation=0.15) keeps groups whole.'
     """
-    said = []
+    said = [_given_away(names, say) for names in source.get("giving away", [])]
     grouped = bool(source.get("options", {}).get("group_by"))
     pairs = "vocabularies" in source
     for name, counts in source.get("leakage", {}).items():
         came = str(source.get("split", {}).get(name, "given"))
         own = came == "given" or came.endswith("of the data")
         others = "a training sample" if name == "validation" else "a training or validation sample"
-        if counts.get("rows"):
+        if counts.get("rows") and not alike_by_chance(source, name):
             same = "source text" if pairs else "content"
             sentence = (
                 f"{counts['rows']} of the {counts['of']} {name} samples have the same {same} as {others}: "
@@ -106,6 +114,13 @@ def leak_sentences(source: Source, say: Say = _in_both_forms) -> list[str]:
                 f"{counts['groups']} groups of the {name} part are in an earlier part too. {_groups_hint(own, say)}"
             )
     return said
+
+
+def _given_away(names: list[str], say: Say) -> str:
+    listed = ", ".join(repr(name) for name in names)
+    how = "alone tells" if len(names) == 1 else "together tell"
+    ignore = say(_checks.Setting("ignore", names))
+    return f"{listed} {how} the label of every row: unless that is known before the label, leave it out with {ignore}."
 
 
 def _rows_hint(own: bool, grouped: bool, say: Say) -> str:

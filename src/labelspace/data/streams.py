@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from labelspace import _checks
 from labelspace._opening import Asked
 from labelspace.data import files, images, missing
-from labelspace.data.columns import Encoding, is_number, number
+from labelspace.data.columns import Encoding
 from labelspace.data.images import Picture
 from labelspace.data.missing import is_missing
+from labelspace.data.numbers import is_number, number
 from labelspace.data.tables import Columns
 
 ASKED = Asked("Run", "x")
@@ -80,7 +81,7 @@ def row_problems(encoding: Encoding, table: Columns, rule: str, start: int) -> d
     if gaps and rule == "error":
         name, mask = next(iter(gaps.items()))
         got = f"{int(mask.sum())} without a value in {name!r} (first: row {start + int(mask.argmax())})"
-        remedy = "Fill these cells, or train with missing='median' (--data-option missing=median)."
+        remedy = "Fill these cells, or train with missing='indicator' (--missing indicator)."
         raise _checks.fail(*ASKED, "rows without gaps, as in training (missing='error')", got, remedy)
     problems = {}
     if rule == "drop":

@@ -23,14 +23,14 @@ PARTS = {
 ROWS = 4096
 # so many columns are listed in a message
 SHOWN = 20
-DECIMAL_COMMA = ";"  # the separator beside which commas are decimal marks
+DECIMAL_COMMA = ";"  # the separator beside which commas are decimal marks, whatever they look like
 
 
 class Table(NamedTuple):
-    """The columns of a table, and whether commas in its cells may be decimal marks."""
+    """The columns of a table, and what separates its cells, None where nothing does."""
 
     columns: Columns
-    decimal_commas: bool
+    separator: str | None
 
 
 def is_table(path: Path) -> bool:
@@ -61,7 +61,7 @@ def read(path: Path, delimiter: str | None = None) -> Table:
             columns = parquet.columns(path, files.ASKED)
         if not columns or not next(iter(columns.values())):
             raise _without_rows(path, files.ASKED)
-        return Table(columns, False)
+        return Table(columns, None)
     written = _tables.Pieces(path, files.ASKED, delimiter, option=True)
     read: dict[str, list[object]] = {}
     for piece in written.of(ROWS):
@@ -71,7 +71,7 @@ def read(path: Path, delimiter: str | None = None) -> Table:
         remedy = ("The first line must name the columns", *_tables.AND_WHAT_SEPARATES)
         got = f"{path.name} with {next(iter(read))!r} alone"
         raise _checks.fail(*files.ASKED, "a table whose columns have different names", got, remedy)
-    return Table(read, written.separator == DECIMAL_COMMA)
+    return Table(read, written.separator)
 
 
 def pieces(
@@ -91,7 +91,18 @@ def pieces(
         return
     written = _tables.Pieces(path, asked, wanted=wanted)
     for piece in written.of(size):
-        yield pointed(piece, numeric) if written.separator == DECIMAL_COMMA else piece
+        yield piece if written.separator == "," else pointed(piece, decimal(piece, numeric, written.separator))
+
+
+def decimal(columns: Columns, names: Iterable[str], separator: str) -> list[str]:
+    """Return which of some columns of numbers may have decimal commas, beside what separates the cells.
+
+    Example:
+        >>> decimal({"price": ["1,500", "2,000"]}, ["price"], ";"), decimal({"price": ["1,500"]}, ["price"], "|")
+        (['price'], [])
+    """
+    there = [name for name in names if name in columns]
+    return [name for name in there if separator == DECIMAL_COMMA or not _tables.marks_thousands(columns[name])]
 
 
 def pointed(columns: Columns, numeric: Iterable[str]) -> Columns:

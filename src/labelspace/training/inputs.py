@@ -18,7 +18,7 @@ from labelspace.data.images import ENDINGS
 from labelspace.data.missing import is_blank
 from labelspace.data.npy import Stored
 from labelspace.data.readers import arrays
-from labelspace.data.readers.table import TEXTS
+from labelspace.data.roles import TEXTS
 from labelspace.data.source import Kind
 from labelspace.data.streams import ASKED
 from labelspace.data.tables import Columns

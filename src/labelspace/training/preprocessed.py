@@ -53,6 +53,11 @@ class _Column(_Part):
     name: str
     fill: Number | str
     categories: list[str] | None = None
+    marked: bool = False
+
+    @property
+    def features(self) -> int:
+        return (1 if self.categories is None else len(self.categories)) + self.marked
 
     @model_validator(mode="after")
     def _agrees(self) -> "_Column":
@@ -97,7 +102,7 @@ class _Content(_Part):
         if max(math.prod(self.input_shape), math.prod(self.input.shape or [])) > LARGEST:
             raise ValueError(f"samples of at most {LARGEST} numbers")
         encoded = self.input.encoding
-        if encoded and sum(len(c.categories) if c.categories is not None else 1 for c in encoded) != columns:
+        if encoded and sum(column.features for column in encoded) != columns:
             raise ValueError(f"an encoding of {columns} features")
         return self
 

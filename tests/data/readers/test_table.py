@@ -11,15 +11,15 @@ from small_tables import ROWS, write
 
 
 def test_numbers_and_categories(tmp_path):
-    dataset = data.load(write(tmp_path / "t.csv", ROWS), ignore=["id", "patient"])
+    dataset = data.load(write(tmp_path / "t.csv", ROWS), label="sick", ignore=["id", "patient"])
     assert dataset.kind == "table"
     assert dataset.names == ("no", "yes")
     assert dataset.source["columns"] == ["size", "colour=blue", "colour=red"]
     assert dataset.train.x.dtype == torch.float32
     assert_close(dataset.normalize(dataset.train.x).mean(0), torch.zeros(3), atol=1e-5, rtol=0)
-    packed = data.load(write(tmp_path / "t.csv.gz", ROWS), ignore=["id", "patient"])
+    packed = data.load(write(tmp_path / "t.csv.gz", ROWS), label="sick", ignore=["id", "patient"])
     assert packed.key == dataset.key
-    as_category = data.load(tmp_path / "t.csv", ignore=["patient", "colour", "size"], categorical=["id"])
+    as_category = data.load(tmp_path / "t.csv", label="sick", ignore=["patient", "colour", "size"], categorical=["id"])
     assert len(as_category.source["columns"]) == len(as_category.train)
     assert as_category.source["unseen categories (all zeros)"] == {"id": 12}
 
@@ -32,7 +32,7 @@ def test_columns_that_are_labels_by_name(tmp_path):
 
 
 def test_groups_stay_together(tmp_path):
-    dataset = data.load(write(tmp_path / "t.csv", ROWS), group_by="patient", ignore=["id"])
+    dataset = data.load(write(tmp_path / "t.csv", ROWS), group_by="patient", label="sick", ignore=["id"])
     sides = [set(part.groups.tolist()) for part in dataset.parts.values() if part.groups is not None]
     assert sum(len(side) for side in sides) == 10
     assert all(len(side) >= 1 for side in sides)

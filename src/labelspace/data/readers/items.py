@@ -8,11 +8,11 @@ import numpy as np
 import torch
 
 from labelspace import _checks, _opening
-from labelspace.data import images, memory, tables
+from labelspace.data import images, memory, roles, tables
 from labelspace.data.digests import Array
 from labelspace.data.files import OWNER
 from labelspace.data.found import Found
-from labelspace.data.readers import arrays, table
+from labelspace.data.readers import arrays
 from labelspace.data.source import ReaderOptions
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _columns(
         raise _checks.fail(OWNER, "name_or_path", "one column of pictures", listed, remedy)
     free = [name for name in part.column_names if name not in {*pictures, group_by, *ignore}]
     classes = [name for name in free if memory.class_names(part, name) is not None]
-    return pictures[0], label or table.label_of(classes or free), group_by
+    return pictures[0], label or roles.label_of(classes or free, {})[0], group_by
 
 
 def _items(name: str, part: Any) -> Iterator[Any]:

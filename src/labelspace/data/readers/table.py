@@ -1,6 +1,6 @@
 """Tables, in files or in memory: columns of numbers and categories, or one column of text, and a column of labels."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,16 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelspace import _checks
-from labelspace.data import columns, digests, labels, memory, tables
+from labelspace.data import columns, digests, labels, memory, numbers, roles, suspects, tables
 from labelspace.data import missing as rules
 from labelspace.data import text as tokeniser
 from labelspace.data.files import OWNER
 from labelspace.data.found import Found, Rows, Taken, ranges
 from labelspace.data.source import ReaderOptions, Source
 from labelspace.data.tables import Columns
-
-LABELS = ("label", "class", "target", "y")
-TEXTS = ("text", "sentence")
 
 
 def recognises(folder: Path) -> bool:
@@ -45,19 +42,23 @@ def read(
     Args:
         source: a file, a folder with ``train`` and ``test`` (and perhaps ``validation``) tables, a DataFrame, a dict
             of columns, a Hugging Face dataset, or a dict of such parts.
-        label: the column of labels; by default one called label, class, target or y, else the last (of a Hugging
-            Face dataset, of its columns of classes).
+        label: the column of labels; by default the one called label, class, target, y, species or the like, or the
+            only one with few different values (of a Hugging Face dataset, of classes). Where several may be it, it has
+            to be said. Rows whose label is empty, NA or null are left out and counted.
         text: the column of texts, which makes the kind ``"text"``; the other columns are then left out. By default
             a column called text or sentence, if there is nothing else to learn from.
         group_by: a column whose values (patients, users, devices) are kept on one side of every split.
         numeric: columns to read as numbers, whatever they look like.
-        categorical: columns to read as categories, whatever they look like.
+        categorical: columns to read as categories, whatever they look like; with the label among them, hundreds of
+            different numbers are classes too.
         ignore: columns to leave out.
         missing: what to do about cells without a value: ``"error"`` names the columns, ``"drop"`` leaves the rows
-            out, ``"median"`` puts the training part's median (of a category: its most frequent one) in their place.
+            out, ``"median"`` puts the training part's median (of a category: its most frequent one) in their place,
+            ``"indicator"`` does too and adds a feature that says where.
         names: class names in the order of the labels.
         delimiter: what separates the cells of a file; found by looking (comma, semicolon, tab, vertical bar) if not
-            given. Beside semicolons, commas in columns of numbers are decimal marks.
+            given. Where it is no comma, commas in columns of numbers are decimal marks; beside a tab or a bar not if
+            all of them may be marks of thousands.
         vocabulary: the largest number of words, for text.
         max_length: how many words of each text are kept.
     """
@@ -65,35 +66,34 @@ def read(
     _checks.whole(OWNER, "vocabulary", vocabulary, low=3)
     _checks.whole(OWNER, "max_length", max_length, low=1)
     path = Path(source) if isinstance(source, str | Path) else None
-    parts, known, decimal_commas = _in_memory(source, delimiter) if path is None else _on_disk(path, delimiter)
+    parts, known, separator = _in_memory(source, delimiter) if path is None else _on_disk(path, delimiter)
+    parts, index = roles.without_index(parts)
     table, counts = _merged(parts)
-    roles = _roles(table, label or _of_classes(known, table, text, group_by, ignore), text, group_by, ignore)
-    others = [name for name in (roles.label, roles.text, roles.group_by) if name is not None]
-    if decimal_commas:
-        table = tables.pointed(table, columns.decimal(table, roles.features))
-    table, counts, facts = rules.settle(table, counts, roles.features, others, missing)
+    table = numbers.with_points(
+        table, [name for name in table if name not in {text, group_by, *categorical}], separator
+    )
+    role = roles.roles(table, known=known, label=label, text=text, group_by=group_by, ignore=ignore)
+    table, counts, bare = rules.labelled(table, counts, role.label, names or known.get(role.label, ()))
+    others = [name for name in (role.text, role.group_by) if name is not None]
+    table, counts, gaps = rules.settle(table, counts, role.features, others, missing)
     if path is None:
-        memory.check_cells(table, [*roles.features, *others])
-    if names is None and roles.label in known:
-        names = memory.in_order({"train": known[roles.label]}, table[roles.label])
-    options: ReaderOptions = {"label": roles.label, "text": roles.text, "group_by": group_by, "missing": missing}
-    y, classes = labels.encode(_objects(table[roles.label]), names)
+        memory.check_cells(table, [*role.features, role.label, *others])
+    if names is None and role.label in known:
+        names = memory.in_order({"train": known[role.label]}, table[role.label])
+    if names is None and role.label not in categorical:
+        labels.check_classes_repeat(role.label, table[role.label])
+    y, classes = labels.encode(_objects(table[role.label]), names)
     rows = _Rows(y, classes, ranges(counts), _groups(table, group_by))
-    origin: Source = {"reader": "table", "path": "table" if path is None else path.name, "options": options, **facts}
-    if roles.text is not None:
+    options: ReaderOptions = {"label": role.label, "text": role.text, "group_by": group_by, "missing": missing}
+    origin: Source = {"reader": "table", "path": "table" if path is None else path.name, "options": options}
+    origin = {**origin, **_said(role, index), **bare, **gaps}
+    if role.text is not None:
         options.update({"vocabulary": vocabulary, "max_length": max_length})
-        return _texts([str(value) for value in table[roles.text]], rows, origin, vocabulary, max_length)
+        return _texts([str(value) for value in table[role.text]], rows, origin, vocabulary, max_length)
     options.update({"numeric": list(numeric), "categorical": list(categorical), "ignore": list(ignore)})
-    features = {name: table[name] for name in roles.features}
-    return _numbers(features, columns.kinds(features, numeric, categorical), rows, origin)
-
-
-@dataclass(frozen=True)
-class _Roles:
-    label: str
-    text: str | None
-    group_by: str | None
-    features: list[str]
+    features = {name: table[name] for name in role.features}
+    own = [name for name in categorical if name != role.label]
+    return _numbers(features, columns.kinds(features, numeric, own), rows, origin)
 
 
 @dataclass(frozen=True)
@@ -104,16 +104,16 @@ class _Rows:
     groups: Rows | None
 
 
-def _roles(table: Columns, label: str | None, text: str | None, group_by: str | None, ignore: Sequence[str]) -> _Roles:
-    """Return what each column is for."""
-    for option, wanted in (("label", label), ("text", text), ("group_by", group_by)):
-        tables.check_columns(option, [] if wanted is None else [wanted], table)
-    tables.check_columns("ignore", ignore, table)
-    label = label_of([name for name in table if name not in {text, group_by, *ignore}]) if label is None else label
-    rest = [name for name in table if name not in {label, group_by, *ignore}]
-    if text is None and len(rest) == 1 and rest[0].lower() in TEXTS:
-        text = rest[0]
-    return _Roles(label, text, group_by, [] if text is not None else rest)
+def _said(role: roles.Roles, index: Mapping[str, str]) -> Source:
+    """Return what was found out about the columns, where there is something to say."""
+    said: Source = {}
+    if index:
+        said["index"] = dict(index)
+    if role.guessed is not None:
+        said["guessed"] = role.guessed
+    if role.unused:
+        said["unused"] = role.unused
+    return said
 
 
 def _groups(table: Columns, group_by: str | None) -> Rows | None:
@@ -137,9 +137,15 @@ def _numbers(table: Columns, kinds: Mapping[str, str], rows: _Rows, source: Sour
         raise _checks.fail(OWNER, "name_or_path", "a table with columns to learn from", "only the label")
     columns.check_numbers(table, kinds)
     found = digests.of_bytes(repr(row).encode() for row in zip(*table.values(), strict=True))
+    if ids := suspects.identifiers(table, kinds, rows.given.values()):
+        source["identifiers"] = ids
+    if telling := suspects.giving_away(table, kinds, rows.y):
+        source["giving away"] = telling
 
     def take(order: Sequence[Rows]) -> Taken:
-        x, said = columns.encode(table, kinds, order)
+        x, said = columns.encode(table, kinds, order, source["options"]["missing"] == rules.MARKED)
+        if chances := suspects.alike_by_chance(table, found, order):
+            said["alike by chance"] = chances
         return Taken(x, [found[part] for part in order], source=said)
 
     content = digests.of_values(list(table), found, rows.y)
@@ -149,8 +155,8 @@ def _numbers(table: Columns, kinds: Mapping[str, str], rows: _Rows, source: Sour
 def _on_disk(path: Path, delimiter: str | None) -> memory.Tables:
     paths = tables.of_folder(path) if path.is_dir() else {"all": path}
     read = {part: tables.read(file, delimiter) for part, file in paths.items()}
-    commas = any(table.decimal_commas for table in read.values())
-    return memory.Tables({part: table.columns for part, table in read.items()}, {}, commas)
+    other = [table.separator for table in read.values() if table.separator not in {",", None}]
+    return memory.Tables({part: table.columns for part, table in read.items()}, {}, other[0] if other else ",")
 
 
 def _in_memory(source: object, delimiter: str | None) -> memory.Tables:
@@ -170,27 +176,6 @@ def _merged(tables: dict[str, Columns]) -> tuple[Columns, dict[str, int]]:
         tables = {"all": first}
     merged = {name: [value for table in tables.values() for value in table[name]] for name in first}
     return merged, {part: len(next(iter(table.values()))) for part, table in tables.items()}
-
-
-def _of_classes(
-    known: Collection[str], table: Columns, text: str | None, group_by: str | None, ignore: Sequence[str]
-) -> str | None:
-    """Return the column of labels among those that say which classes they hold; None if there are none."""
-    free = [name for name in table if name in known and name not in {text, group_by, *ignore}]
-    return label_of(free) if free else None
-
-
-def label_of(free: Sequence[str]) -> str:
-    """Return which of the columns that nothing was said of holds the labels.
-
-    Example:
-        >>> label_of(["size", "Class", "colour"]), label_of(["size", "colour"])
-        ('Class', 'colour')
-    """
-    if not free:
-        raise _checks.fail(OWNER, "label", "a column", "no column left for it")
-    lower = {name.lower(): name for name in reversed(free)}
-    return next((lower[name] for name in LABELS if name in lower), free[-1])
 
 
 def _objects(values: Sequence[object]) -> NDArray[np.object_]:
