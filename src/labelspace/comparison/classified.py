@@ -19,6 +19,7 @@ from labelspace.results import DRAWN_FROM, Known, Options, Prices, Result, Rule
 from labelspace.serving.predictions import FILE
 from labelspace.serving.take_home import CARD, take_home
 from labelspace.space import LabelSpace
+from labelspace.spec.named import SpaceSpec
 from labelspace.spec.prices import CostSpec
 from labelspace.training.build import Job, training_labels
 from labelspace.training.run import Run
@@ -43,7 +44,7 @@ class Classified:
     judge: Judge
 
     @classmethod
-    def of(cls, plan: Plan, job: Job, space: str | Path | LabelSpace | None, cost: CostSpec) -> "Classified":
+    def of(cls, plan: Plan, job: Job, space: SpaceSpec | None, cost: CostSpec) -> "Classified":
         """Gather what is known."""
         # what the data say of classes comes from the labels that are trained on: clean ones would leak through it
         knowledge = gather(space, cost, job.dataset, training_labels(job))

@@ -17,6 +17,7 @@ from labelspace.criteria.layout import likeliest
 from labelspace.learner import Learner
 from labelspace.records import CONFIG, RunFolder, RunResult, whole
 from labelspace.space import LabelSpace
+from labelspace.spec.named import SpaceSpec
 from labelspace.training import predict
 from labelspace.training.asked import asked
 from labelspace.training.build import Job, Outline, make_learner, prepare
@@ -180,7 +181,7 @@ class Run:
 def train(
     data: object = "digits",
     *,
-    space: str | Path | LabelSpace | None = None,
+    space: SpaceSpec | None = None,
     smoothing: float | None = None,
     out: str | Path | None = None,
     checkpoint_seconds: float = 30.0,
@@ -198,7 +199,8 @@ def train(
             ``{"train": …, "test": …}``, a Dataset of labelspace.
         space: for methods that need one, a LabelSpace or what ``labelspace.spec.named`` takes: ordinal, uniform,
             wordnet, text, lda, an order ``low<mid<high``, groups (``groups:cat,dog|car,bus``, ``groups:cifar10-3``, a
-            file of lines ``pets: cat, dog``), a taxonomy or a label file.
+            file of lines ``pets: cat, dog``), a taxonomy or a label file; a list of names is an order, lists
+            of names are groups.
         smoothing: shorthand for ``method_options={"smoothing": …}``.
         out: the folder that holds runs.
         checkpoint_seconds: how often to write a checkpoint.
@@ -216,7 +218,7 @@ def train(
     """
     config, dataset, spaces = asked(data, space, smoothing, options)
     with own_threads_and_draws(config):
-        job = prepare(config, dataset, space if isinstance(space, LabelSpace) else None, spaces)
+        job = prepare(config, dataset, None if isinstance(space, str | Path) else space, spaces)
         return train_job(job, out, checkpoint_seconds=checkpoint_seconds, report=report)
 
 
