@@ -186,7 +186,7 @@ def test_cells_for_spreadsheets(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["{run}", "nowhere"], "'nowhere', which is not there"),
+        (["{run}", "nowhere"], "Got 'nowhere'. There is no file nowhere."),
         (["nowhere", "{new}"], "`RUN` must be a run with config.json"),
         (["{run}", "{new}", "-o", "out.txt"], "a file that ends in .csv or .parquet"),
         (["{run}", "{new}", "-o", "no/where/out.csv"], "a folder that can be written to"),

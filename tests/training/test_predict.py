@@ -138,9 +138,12 @@ def test_an_unknown_category_counts_as_none_and_is_told(table: tuple[Path, Run])
         ({"size": [float("inf")], "colour": ["red"], "weight": [2]}, "no finite number"),
         ({"size": [1e39], "colour": ["red"], "weight": [2]}, "no finite number"),
         ({}, "no columns"),
-        ([], r"rows with the columns of training \(a CSV or Parquet file, a dict of columns, a DataFrame\). Got list"),
+        (
+            [],
+            r"rows with the columns of training \(a CSV .*, a dict of columns, a DataFrame, rows in lists\). Got list",
+        ),
         (3, "Got int"),
-        ("nowhere.csv", "'nowhere.csv', which is not there"),
+        ("nowhere.csv", "Got 'nowhere.csv'. There is no file nowhere.csv."),
     ],
 )
 def test_rows_that_will_not_do(table: tuple[Path, Run], rows: Any, words: str) -> None:
@@ -238,7 +241,7 @@ def test_texts(tmp_path: Path) -> None:
         assert torch.equal(run.scores_of(given), run.scores["test_scores"])
     with pytest.raises(ValueError, match=r"1 \(no text in 'review'\)"):
         run.predict(["good", " "])
-    with pytest.raises(ValueError, match="texts .a list, or a CSV.*which is not there"):
+    with pytest.raises(ValueError, match="texts .a list, or a CSV.*There is no file a good film"):
         run.predict("a good film")
 
 
@@ -263,7 +266,7 @@ def test_features_and_float64(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", embeddings=x)
     assert run.scores_of(tmp_path / "x.npz").dtype == torch.float64
     torch.testing.assert_close(run.scores_of(tmp_path / "x.npz"), run.scores_of(torch.from_numpy(x)))
-    with pytest.raises(ValueError, match="or an NPZ file with x"):
+    with pytest.raises(ValueError, match="or an NPZ file with x. Got dict"):
         run.predict({"a": [1.0]})
 
 
