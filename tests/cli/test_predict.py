@@ -187,7 +187,7 @@ def test_cells_for_spreadsheets(tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (["{run}", "nowhere"], "Got 'nowhere'. There is no file nowhere."),
-        (["nowhere", "{new}"], "`RUN` must be a run with config.json"),
+        (["nowhere", "{new}"], "There is no folder nowhere."),
         (["{run}", "{new}", "-o", "out.txt"], "a file that ends in .csv or .parquet"),
         (["{run}", "{new}", "-o", "no/where/out.csv"], "a folder that can be written to"),
         (["{run}", "{new}", "--keep", "whoo"], "`--keep` must be columns of new.npz. Got 'whoo'"),

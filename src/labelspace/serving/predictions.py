@@ -12,14 +12,11 @@ from torch import Tensor
 from labelspace import _checks
 from labelspace.data.tables import Columns
 from labelspace.decisions.decision import Decision
-from labelspace.decisions.decision import stored as stored_decision
-from labelspace.records import RunFolder, whole
 from labelspace.training.feed import BATCH
 from labelspace.training.inputs import Inputs, Piece
 from labelspace.training.predict import Scorer, about_unseen, flat, scorer
 from labelspace.training.run import Run
 
-FILE = "decision.json"
 DIGITS = 7  # of probabilities: what single precision holds
 NOT_FINITE = "its scores are not finite numbers"
 COLUMNS = ("class", "probability", "decision", "abstained")
@@ -55,32 +52,11 @@ def ready(folder: str | Path, *, allow_damaged: bool = False) -> Ready:
         folder: of a run, or of a comparison, whose ``best`` is then meant.
         allow_damaged: read also what is damaged, as far as it goes, and warn.
     """
-    place = Path(folder)
-    if not (place / "config.json").is_file() and (place / "best" / "config.json").is_file():
-        place = place / "best"
     try:
-        return whole(place, _ready, allow_damaged)
+        run = Run.load(folder, allow_damaged=allow_damaged)
     except (KeyError, AttributeError) as error:
-        raise _checks.fail("Run.load", "folder", "a sound run", f"{place} ({error!r})") from error
-
-
-def _ready(stored: RunFolder) -> Ready:
-    run = Run.of_folder(stored, hold=True)  # the folder may be replaced while predictions are made
-    if not stored.has(FILE):
-        return Ready(run, Decision("argmax", 1.0, None, run.preprocessing["names"]))
-    decision, of = stored_decision(stored.path / FILE, stored.allow_damaged)
-    if of not in (None, stored.seal()):
-        stored.damaged(FILE, "it was written for another run than the one beside it")
-    check_names(decision, run)
-    return Ready(run, decision)
-
-
-def check_names(decision: Decision, run: Run) -> None:
-    """Refuse a decision about other classes than the run's."""
-    names = run.preprocessing["names"]
-    if list(decision.names) != list(names):
-        got = f"{list(decision.names)[:5]} where the run has {names[:5]}"
-        raise _checks.fail("Decision", "names", "the classes of the run, in its order", got)
+        raise _checks.fail("Run.load", "folder", "a sound run", f"{folder} ({error!r})") from error
+    return Ready(run, run.deciding)
 
 
 def predictions(
