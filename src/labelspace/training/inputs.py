@@ -192,7 +192,7 @@ class Inputs:
         for table in pieces:
             _check_kept(keep, list(table), "the table")
             rows = len(next(iter(table.values())))
-            samples, problems, unseen = self._encoded(table, start)
+            samples, problems, unseen = self._encoded(table)
             kept = {column: table[column] for column in keep}
             yield Piece([str(row) for row in range(start, start + rows)], samples, problems, kept, unseen)
             start += rows
@@ -203,14 +203,14 @@ class Inputs:
             raise self._refused(type(x).__name__)
         return table
 
-    def _encoded(self, table: Columns, start: int) -> tuple[Samples, dict[int, str], dict[str, Counter[str]]]:
+    def _encoded(self, table: Columns) -> tuple[Samples, dict[int, str], dict[str, Counter[str]]]:
         if self.kind == "text":
             return (*self._texts(table), {})
         if self.encoding is None:
             remedy = "Train again to have the encoding of its columns recorded."
             raise _checks.fail(OWNER, "x", "a tensor: the run did not record how columns are encoded", "rows", remedy)
         streams.check_columns([column.name for column in self.encoding.columns], table)
-        problems = streams.row_problems(self.encoding, table, self.rule, start)
+        problems = streams.row_problems(self.encoding, table, self.rule)
         good = streams.without(table, problems)
         unseen = {column.name: column.unseen(good[column.name]) for column in self.encoding.columns}
         x = torch.from_numpy(self.encoding.apply(good))
