@@ -25,6 +25,9 @@ COLUMNS = ("class", "probability", "decision", "abstained", "note")
 EXPECTED_COST, OF_CLASS = "expected_cost", "probability_"  # on request; the latter before the name of each class
 
 
+Written = dict[str, list[object]]  # columns that are being filled
+
+
 class Ready(NamedTuple):
     """A run and how it decides."""
 
@@ -135,10 +138,10 @@ def by_file(inputs: Inputs, x: object) -> bool:
     return inputs.kind == "images" and (listed or isinstance(x, list | tuple))
 
 
-def _named(piece: Piece, files: bool, decision: Decision, extra: Extra) -> Columns:
+def _named(piece: Piece, files: bool, decision: Decision, extra: Extra) -> Written:
     """Return all columns: the names of the samples, what is kept, and nothing yet of what the run says."""
     names = [name.encode("utf-8", "backslashreplace").decode() for name in piece.names]
-    columns: Columns = {"file": [*names]} if files else {"row": [int(name) for name in names]}
+    columns: Written = {"file": [*names]} if files else {"row": [int(name) for name in names]}
     own = [*COLUMNS, *([EXPECTED_COST] if extra.expected_cost else [])]
     own += [f"{OF_CLASS}{name}" for name in decision.names] if extra.per_class else []
     taken = {*columns, *own}
@@ -146,7 +149,7 @@ def _named(piece: Piece, files: bool, decision: Decision, extra: Extra) -> Colum
     return columns | {name: [None] * len(names) for name in own}
 
 
-def _fill(columns: Columns, places: Sequence[int], decision: Decision, scores: Tensor, extra: Extra) -> None:
+def _fill(columns: Written, places: Sequence[int], decision: Decision, scores: Tensor, extra: Extra) -> None:
     """Write what scores say of samples into the columns, at the places of these samples."""
     p, decided = decision.probabilities(scores), decision.decide(scores)
     likeliest = scores.argmax(dim=1, keepdim=True)
