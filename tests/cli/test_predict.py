@@ -25,7 +25,7 @@ from labelspace.training.run import Run, train
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 app.command()(predict)
-OWN = ["class", "probability", "decision", "abstained"]
+OWN = ["class", "probability", "decision", "abstained", "note"]
 
 
 @pytest.fixture(autouse=True)
@@ -128,14 +128,14 @@ def test_pictures_are_named_and_unreadable_ones_too(digits: tuple[Run, Decision,
     assert [int(row["class"]) for row in rows] == run.scores["test_scores"][:5].argmax(1).tolist()
     (folder / "a, <bad>.png").write_bytes(b"nothing")
     Image.new("L", (9, 9)).save(folder / "large.png")
-    result = invoke(run.folder, folder, code=1)
+    result = invoke(run.folder, folder)
     found = {row["file"]: row for row in rows_of(result.stdout)}
-    assert list(found["a, <bad>.png"].values()) == ["a, <bad>.png", "", "", "", ""]
+    assert list(found["a, <bad>.png"].values()) == ["a, <bad>.png", "", "", "", "", "cannot identify image file"]
     assert [int(found[f"in/{number}.png"]["class"]) for number in range(5)] == [int(row["class"]) for row in rows]
     assert "not read: a, <bad>.png (cannot identify image file)" in result.stderr
     assert "not read: large.png (9×9 pixels" in result.stderr
-    assert "2 of 7 samples could not be read" in result.stderr
-    said = json.loads(invoke(run.folder, folder, "--json", code=1).stdout)
+    assert "warning: 2 of 7 samples could not be read" in result.stderr
+    said = json.loads(invoke(run.folder, folder, "--json").stdout)
     assert [one["name"] for one in said["unread"]] == ["a, <bad>.png", "large.png"]
     for good in (folder / "in").iterdir():
         good.unlink()
@@ -150,15 +150,16 @@ def test_a_table_with_what_training_never_saw(tmp_path: Path) -> None:
     options = {"ignore": ["key"], "missing": "median"}
     run = train(tmp_path / "t.csv", model="linear", epochs=1, data_options=options, out=tmp_path / "runs")
     (tmp_path / "n.csv").write_text("key;v;colour;class\nx;3;green;a\ny;;red;b\nz;?;red;b\n")
-    result = invoke(run.folder, tmp_path / "n.csv", "--keep", "key", "--keep", "class", code=1)
+    result = invoke(run.folder, tmp_path / "n.csv", "--keep", "key", "--keep", "class")
     found = rows_of(result.stdout)
     assert list(found[0]) == ["row", "key", "input_class", *OWN]
     assert [row["input_class"] for row in found] == ["a", "b", "b"]
     assert [bool(row["class"]) for row in found] == [True, True, False]
+    assert [row["note"] for row in found] == ["", "", "'?' in 'v', which is no finite number"]
     assert "Training had no 'green' in 'colour' (1 row)" in result.stderr
     assert "not read: 2 ('?' in 'v', which is no finite number)" in result.stderr
     parquet = pytest.importorskip("pyarrow.parquet")
-    invoke(run.folder, tmp_path / "n.csv", "-o", tmp_path / "o.parquet", code=1)
+    invoke(run.folder, tmp_path / "n.csv", "-o", tmp_path / "o.parquet")
     assert parquet.read_table(tmp_path / "o.parquet").column("class").to_pylist()[2] is None
 
 
@@ -186,8 +187,8 @@ def test_cells_for_spreadsheets(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["{run}", "nowhere"], "'nowhere', which is not there"),
-        (["nowhere", "{new}"], "`RUN` must be a run with config.json"),
+        (["{run}", "nowhere"], "Got 'nowhere'. There is no file nowhere."),
+        (["nowhere", "{new}"], "There is no folder nowhere."),
         (["{run}", "{new}", "-o", "out.txt"], "a file that ends in .csv or .parquet"),
         (["{run}", "{new}", "-o", "no/where/out.csv"], "a folder that can be written to"),
         (["{run}", "{new}", "--keep", "whoo"], "`--keep` must be columns of new.npz. Got 'whoo'"),
@@ -259,3 +260,49 @@ def test_a_reader_that_has_seen_enough(digits: tuple[Run, Decision, Path], optio
 
 def test_help_has_an_example() -> None:
     assert "Example: labelspace predict" in " ".join(invoke("--help").stdout.split())
+
+
+def test_one_bad_cell_spoils_one_row(tmp_path: Path) -> None:
+    rows = [f"{i},{i % 7},{'ab'[i % 2]}" for i in range(60)]  # without gaps, as training allows none
+    (tmp_path / "t.csv").write_text("v,w,class\n" + "\n".join(rows) + "\n")
+    run = train(tmp_path / "t.csv", model="linear", epochs=1, out=tmp_path / "runs")
+    plain, spoilt = (tmp_path / name for name in ("plain.csv", "spoilt.csv"))
+    plain.write_text("v,w\n" + "".join(f"{i},{i % 7}\n" for i in range(40)))
+    lines = plain.read_text().splitlines()
+    lines[4], lines[9], lines[20] = ",3", "oops,1", "5000,5"
+    spoilt.write_text("\n".join(lines) + "\n")
+    wanted, result = rows_of(invoke(run.folder, plain).stdout), invoke(run.folder, spoilt)
+    found = rows_of(result.stdout)
+    others = [row for row in range(40) if row not in (3, 8, 19)]
+    assert [found[row] for row in others] == [wanted[row] for row in others]
+    assert found[3] == {"row": "3", **dict.fromkeys(OWN, ""), "note": "no value in 'v'"}
+    assert found[8] == {"row": "8", **dict.fromkeys(OWN, ""), "note": "'oops' in 'v', which is no finite number"}
+    low, high = (side[0] for side in run.preprocessing["ranges"])
+    assert found[19]["note"] == f"'v' is 5000, training had {low:g} to {high:g}"
+    assert found[19]["class"]
+    assert "warning: 2 of 40 samples could not be read; their rows are empty but for `note`." in result.stderr
+    assert "note: 1 sample far from those of training: 19 ('v' is 5000" in result.stderr
+    spoilt.write_text("v,w\n,1\nx,2\n")
+    refused = invoke(run.folder, spoilt, "-o", tmp_path / "o.csv", code=2)
+    assert "samples that can be read. Got 2 that cannot, first 0 (no value in 'v')" in refused.stderr
+    assert not (tmp_path / "o.csv").exists()
+
+
+def test_probabilities_of_all_classes_and_expected_costs(digits: tuple[Run, Decision, Path]) -> None:
+    run, _, folder = digits
+    options = ["--per-class", "--expected-cost", "--abstain-cost", "4.0", "--keep", "who"]
+    rows = rows_of(invoke(folder / "comparison", folder / "new.npz", *options).stdout)
+    names = [f"probability_{digit}" for digit in range(10)]
+    assert list(rows[0]) == ["row", "who", *OWN, "expected_cost", *names]
+    # by hand, in float64
+    scores = run.scores["test_scores"].double().numpy() / 1.4
+    p = np.exp(scores - scores.max(1, keepdims=True))
+    p /= p.sum(1, keepdims=True)
+    digit = np.arange(10.0)
+    least = (p @ (digit[:, None] - digit) ** 2).min(1)
+    said = np.array([[float(row[name]) for name in names] for row in rows])
+    np.testing.assert_allclose(said, p, atol=1e-6)
+    np.testing.assert_allclose([float(row["expected_cost"]) for row in rows], np.minimum(least, 4.0), atol=1e-5)
+    plain = rows_of(invoke(run.folder, folder / "new.npz", "--expected-cost").stdout)
+    missed = [1 - float(row["probability"]) for row in plain]  # without prices every mistake costs 1
+    np.testing.assert_allclose([float(row["expected_cost"]) for row in plain], missed, atol=1e-6)

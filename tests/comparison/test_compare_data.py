@@ -281,3 +281,22 @@ def test_all_default_methods_on_a_small_table(tmp_path: Path) -> None:
     assert labels[8:] == ["semantic shuffled", "semantic random"]
     assert {len(row["trials"]) for row in found.content["rows"][1:]} == {5}
     assert not [warning for warning in found.warnings if "failed" in warning]
+
+
+def test_an_order_as_a_list_and_prices_as_a_frame(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.read_csv(write_table(tmp_path / "scans.csv", SIZES, patients=20)).drop(columns="patient")
+    # true × decided, in another order than that of the data
+    prices = pandas.DataFrame([[0, 2, 9], [1, 0, 3], [4, 1, 0]], index=SIZES[::-1], columns=SIZES[::-1])
+    found = run(table, tmp_path / "out", label="label", space=SIZES, cost=prices)
+    written = run(table, tmp_path / "out", label="label", space="small<medium<large", cost=prices)
+    assert found.content["space"]["words"] == written.content["space"]["words"] == "order: small < medium < large"
+    assert found.content["rows"] == written.content["rows"]
+    decision = Decision.load(found.folder / "best" / "decision.json")
+    np.testing.assert_array_equal(
+        np.asarray(decision.cost), prices.loc[[*decision.names], [*decision.names]].to_numpy()
+    )
+    again = run(table, tmp_path / "out", label="label", space=SIZES, cost=prices.copy(), executor=Nothing())
+    assert again.folder == found.folder
+    repeated = compare(table, plan=found.folder / "plan.toml", out=tmp_path / "again", executor=InProcess())
+    assert repeated.content["rows"] == found.content["rows"]

@@ -4,6 +4,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+import pytest
+
 from labelspace.comparison.entries import DEFAULT
 from labelspace.comparison.question import MARGIN, Question
 
@@ -53,3 +56,17 @@ def test_what_was_left_out_names_the_folder_as_what_it_stands_for() -> None:
     said = Question(**ASKED, methods=DEFAULT).about(dataset("images"))
     assert left_out.folder("runs", "key") == said.folder("runs", "key") != said.folder("runs", "other")
     assert said.folder("runs", "key").parent == Path("runs")
+
+
+def test_prices_in_the_middle_of_a_large_frame_make_another_question(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    names = [f"class {number}" for number in range(80)]
+    first = pandas.DataFrame(1.0 - np.eye(80), index=names, columns=names)
+    second = first.copy()
+    second.iloc[40, 41] = 7.0
+    assert str(first) == str(second), "their texts leave the middle out"
+    asked = {**ASKED, "methods": (), "space": names}
+    folders = [Question(**{**asked, "cost": cost}).folder(tmp_path, "key") for cost in (first, first.copy(), second)]
+    assert folders[0] == folders[1] != folders[2]
+    other = {**asked, "space": names[::-1], "cost": first}
+    assert Question(**other).folder(tmp_path, "key") != folders[0]

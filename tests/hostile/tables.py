@@ -182,7 +182,7 @@ def _predict(draw: Chance, kind: str, folder: Path) -> Case:
         found = 0
         for table in tables.pieces(path, 7, streams.ASKED, ["a", "b"], ["a"]):
             streams.check_columns(["a", "b"], table)
-            problems = streams.row_problems(ENCODING, table, "median", found)
+            problems = streams.row_problems(ENCODING, table, "median")
             good = streams.without(table, problems)
             x = ENCODING.apply(good)
             if not np.isfinite(x).all() or len(x) + len(problems) != len(table["a"]):

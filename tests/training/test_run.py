@@ -314,7 +314,7 @@ def test_predictions_refuse_samples_of_another_form() -> None:
     digits = data.load("digits")
     run = train(digits, **SHORT)
     assert "test accuracy" in repr(run)
-    for wrong in (digits.test.x.float() / 255, digits.test.x[:, :, :4], digits.test.x.numpy(), "file.csv"):
+    for wrong in (digits.test.x.float() / 255, digits.test.x[:, :, :4], digits.test.x.numpy()[:, :, :4]):
         with pytest.raises(ValueError, match=r"`x` of Run must be a uint8 tensor of shape \(N, 1, 8, 8\)"):
             run.predict(wrong)
 

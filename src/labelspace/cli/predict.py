@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labelspace._checks import InputError, WorkError
+from labelspace._checks import InputError
 from labelspace.cli.flags import speaks_of_flags
 from labelspace.cli.options import AllowDamaged
 from labelspace.cli.screen import bad_input_exits, bars, console, errors, print_json
@@ -41,6 +41,12 @@ def predict(
     keep: Annotated[
         list[str] | None, typer.Option(help="A column of NEW to write along, such as an id; repeatable.")
     ] = None,
+    per_class: Annotated[
+        bool, typer.Option("--per-class", help="Write the probability of each class, `probability_NAME`.")
+    ] = False,
+    expected_cost: Annotated[
+        bool, typer.Option("--expected-cost", help="Write what each decision is expected to cost.")
+    ] = False,
     allow_damaged: AllowDamaged = False,
     device: Annotated[str, typer.Option(help="Where to compute: auto, cpu, cuda, cuda:1 or mps.")] = "cpu",
     beam: Annotated[
@@ -55,9 +61,10 @@ def predict(
     """Write class, probability, decision and abstention for new samples.
 
     `class` is the likeliest class and `probability` its own; `decision` is the cheapest class where the run knows
-    prices. Names are written as they are, so that programs find them again: a spreadsheet takes one that begins with
-    = + - or @ for a formula, which --spreadsheet prevents. The exit code is 1 if some samples could not be read; they
-    are named, and have a row with nothing in it. A model of sequences writes a translation for each line.
+    prices. A sample that cannot be read spoils its own row alone: it is empty, `note` says why, and a warning counts
+    such rows; if all are such, nothing is written. `note` also names a number far outside those of training. Names are
+    written as they are, so that programs find them again: a spreadsheet takes one that begins with = + - or @ for a
+    formula, which --spreadsheet prevents. A model of sequences writes a translation for each line.
 
     Example: labelspace predict runs/digits-1a2b3c4d/best scans/ -o predictions.csv --abstain-cost 0.5
     """
@@ -72,6 +79,7 @@ def predict(
     prepared = predictions.ready(run, allow_damaged=allow_damaged)
     if prepared.run.preprocessing["kind"] == "sequences":
         asked = {"--abstain-cost": abstain_cost, "--keep": keep, "--spreadsheet": spreadsheet or None}
+        asked |= {"--per-class": per_class or None, "--expected-cost": expected_cost or None}
         translate(prepared.run, new, output, beam, device, as_json, [name for name, value in asked.items() if value])
         return
     if beam is not None:
@@ -81,9 +89,10 @@ def predict(
     if abstain_cost is not None:
         prepared = prepared._replace(decision=prepared.decision.with_abstain_cost(abstain_cost))
     tally = predictions.Tally()
+    extra = predictions.Extra(expected_cost, per_class)
     rows: list[dict[str, object]] = []
     with stopped_cleanly(), _table(output, as_json, rows, spreadsheet) as write, _bar(prepared, new) as advance:
-        for columns in predictions.predictions(prepared, new, tally, keep or [], device):
+        for columns in predictions.predictions(prepared, new, tally, keep or [], device, extra):
             write(columns)
             advance(tally.rows)
         if not tally.rows:
@@ -94,7 +103,8 @@ def predict(
     with stopped_cleanly():
         _report(prepared, tally, output, rows if as_json else None)
     if tally.unread:
-        raise WorkError(f"{len(tally.unread):,} of {tally.rows:,} samples could not be read; their rows are empty.")
+        count = f"{len(tally.unread):,} of {tally.rows:,} samples"
+        errors.print(f"warning: {count} could not be read; their rows are empty but for `note`.", style="yellow")
 
 
 @contextmanager
@@ -130,6 +140,7 @@ def _report(prepared: "Ready", tally: "Tally", output: Path | None, rows: list[d
             "decisions": {name: tally.decisions[name] for name in prepared.decision.names},
             "abstained": tally.abstained,
             "unread": [{"name": name, "why": why} for name, why in tally.unread],
+            "far": [{"name": name, "why": why} for name, why in tally.far],
             "notes": tally.notes,
             "output": None if output is None else str(output),
         }

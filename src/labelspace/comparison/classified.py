@@ -19,11 +19,12 @@ from labelspace.comparison.verdict import doubted, judge_rows
 from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
 from labelspace.results import DRAWN_FROM, Known, Options, Prices, Result, Rule
-from labelspace.serving.predictions import FILE
 from labelspace.serving.take_home import CARD, take_home
 from labelspace.space import LabelSpace
+from labelspace.spec.named import SpaceSpec
 from labelspace.spec.prices import CostSpec
 from labelspace.training.build import Job, training_labels
+from labelspace.training.decided import FILE
 from labelspace.training.run import Run
 
 COST, SPACE, _ = DRAWN_FROM
@@ -48,7 +49,7 @@ class Classified:
     labels: Tensor
 
     @classmethod
-    def of(cls, plan: Plan, job: Job, space: str | Path | LabelSpace | None, cost: CostSpec) -> "Classified":
+    def of(cls, plan: Plan, job: Job, space: SpaceSpec | None, cost: CostSpec) -> "Classified":
         """Gather what is known."""
         # what the data say of classes comes from the labels that are trained on: clean ones would leak through it
         labels = training_labels(job)

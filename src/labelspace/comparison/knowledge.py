@@ -14,7 +14,7 @@ from labelspace.data.dataset import Dataset
 from labelspace.sources.lda import lda
 from labelspace.sources.wordnet import wordnet
 from labelspace.space import LabelSpace
-from labelspace.spec.named import named, numeric_order, order_of
+from labelspace.spec.named import SpaceSpec, named, numeric_order, order_of
 from labelspace.spec.prices import NEED_ORDER, CostSpec, cost_words, has_prices, implied, prices
 from labelspace.spec.words import spoken_space
 
@@ -71,7 +71,7 @@ class Knowledge(NamedTuple):
         )
 
 
-def gather(space: str | Path | LabelSpace | None, cost: CostSpec, dataset: Dataset, labels: Tensor) -> Knowledge:
+def gather(space: SpaceSpec | None, cost: CostSpec, dataset: Dataset, labels: Tensor) -> Knowledge:
     """Return what is known: a space that was given, or an order of numbers, or WordNet where it has every name.
 
     Args:
@@ -114,7 +114,7 @@ def _prices(cost: CostSpec, dataset: Dataset, space: LabelSpace | None) -> Label
         return prices(cost, among).subset(list(dataset.names))
 
 
-def _space(space: str | Path | LabelSpace | None, dataset: Dataset, labels: Tensor) -> LabelSpace | None:
+def _space(space: SpaceSpec | None, dataset: Dataset, labels: Tensor) -> LabelSpace | None:
     if isinstance(space, LabelSpace):
         _checks.known_names("compare", "classes of the data", list(dataset.names), space.names)
         return space.subset(list(dataset.names))

@@ -9,6 +9,8 @@ from labelspace.comparison import folder as folders
 from labelspace.comparison.entries import DEFAULT, Named, check_methods
 from labelspace.data.dataset import Dataset
 from labelspace.space import LabelSpace
+from labelspace.spec.frames import Frame, cells
+from labelspace.spec.named import SpaceSpec
 from labelspace.spec.prices import CostSpec
 
 IN_MEMORY = "given in Python"
@@ -39,7 +41,7 @@ class Question:
     data: str
     dataset: Dataset | None
     methods: tuple[str, ...]
-    space: str | Path | LabelSpace | None
+    space: SpaceSpec | None
     cost: CostSpec
     model: str
     seeds: int | Sequence[int]
@@ -78,6 +80,8 @@ def _plain(value: object) -> object:
     if isinstance(value, LabelSpace):
         content = b"".join(part.numpy().tobytes() for part in value.tensors.values())
         return [value.names, value.kind, hashlib.blake2b(content, digest_size=8).hexdigest()]
+    if isinstance(value, Frame):
+        return cells(value)  # its text would leave out what is in the middle
     if isinstance(value, dict):
         return {name: _plain(part) for name, part in sorted(value.items())}
     if isinstance(value, Sequence) and not isinstance(value, str):

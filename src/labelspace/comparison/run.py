@@ -24,6 +24,7 @@ from labelspace.models.registry import model_name
 from labelspace.results import DRAWN_FROM, PLAN, Best, Result
 from labelspace.serving.predictions import ready
 from labelspace.space import LabelSpace
+from labelspace.spec.named import SpaceSpec
 from labelspace.spec.prices import CostSpec
 from labelspace.sweeps.executors import Executor, Processes
 from labelspace.training.run import own_threads_and_draws
@@ -35,7 +36,7 @@ def compare(
     data: object = None,
     *,
     methods: Sequence[object] | Mapping[str, object] | str | None = None,
-    space: str | Path | LabelSpace | None = None,
+    space: SpaceSpec | None = None,
     cost: CostSpec = None,
     model: object = None,
     seeds: int | Sequence[int] | None = None,
@@ -62,9 +63,11 @@ def compare(
         methods: names, ``Criterion`` classes or factories of criteria, or a dict of them; one-hot is always among them,
             and eight (of pairs of texts four) are compared if left out. ``"NAME=METHOD"`` is another form of a method,
             with options of its own.
-        space: what is known about the classes, as ``labelspace.spec.named`` takes it; without it an order of
-            numbers or WordNet, where that is possible.
-        cost: what mistakes cost, as ``labelspace.spec.prices`` takes it; without it what the space implies.
+        space: what is known about the classes, as ``labelspace.spec.named`` takes it: a text or a file, or a list of
+            names (an order, lowest first) or lists of names (groups); without it an order of numbers or WordNet,
+            where that is possible.
+        cost: what mistakes cost, as ``labelspace.spec.prices`` takes it: a rule, a file, or a DataFrame whose index
+            names the true classes and whose columns name the decided ones; without it what the space implies.
         model: a name, a torch module, or a function ``(input_shape, output_dim) -> module``; ``"auto"`` if left out.
         seeds: how many (six if left out; fewer are only indicative), or a list of which; strengths are tuned on the
             first.

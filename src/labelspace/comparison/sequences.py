@@ -40,7 +40,7 @@ from labelspace.sequences import quality
 from labelspace.sequences.quality import Array
 from labelspace.serving.take_home import CARD, take_home
 from labelspace.space import LabelSpace
-from labelspace.spec.named import named
+from labelspace.spec.named import SpaceSpec, named
 from labelspace.spec.prices import CostSpec
 from labelspace.spec.words import spoken_space
 from labelspace.training.run import Run
@@ -139,7 +139,7 @@ class Sequences:
     others: Sequence[quality.Measure]
 
     @classmethod
-    def of(cls, plan: Plan, dataset: Dataset, space: str | Path | LabelSpace | None, cost: CostSpec) -> "Sequences":
+    def of(cls, plan: Plan, dataset: Dataset, space: SpaceSpec | None, cost: CostSpec) -> "Sequences":
         """Refuse what makes no sense for texts, and see what they are judged by."""
         target = dataset.source["vocabularies"]["target"]
         known = quality.measures_for(target["tokens"][len(SPECIAL) :], target["lowercase"])

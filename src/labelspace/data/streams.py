@@ -75,16 +75,11 @@ def picture_pieces(
             yield Decoded([picture.name for picture in block], rows, problems)
 
 
-def row_problems(encoding: Encoding, table: Columns, rule: str, start: int) -> dict[int, str]:
-    """Return why rows cannot be encoded; missing values stop everything where training allowed none."""
-    gaps = missing.gaps_of(table, [column.name for column in encoding.columns], [])
-    if gaps and rule == "error":
-        name, mask = next(iter(gaps.items()))
-        got = f"{int(mask.sum())} without a value in {name!r} (first: row {start + int(mask.argmax())})"
-        remedy = "Fill these cells, or train with missing='indicator' (--missing indicator)."
-        raise _checks.fail(*ASKED, "rows without gaps, as in training (missing='error')", got, remedy)
-    problems = {}
-    if rule == "drop":
+def row_problems(encoding: Encoding, table: Columns, rule: str) -> dict[int, str]:
+    """Return why rows cannot be encoded; a missing value is a reason where training filled none."""
+    problems: dict[int, str] = {}
+    if rule in ("drop", "error"):
+        gaps = missing.gaps_of(table, [column.name for column in encoding.columns], [])
         problems = {int(row): f"no value in {name!r}" for name, mask in gaps.items() for row in np.flatnonzero(mask)}
     for column in encoding.columns:
         for row, value in enumerate(table[column.name] if column.categories is None else ()):

@@ -17,7 +17,7 @@ from labelspace import _checks, _files, models
 from labelspace.data.normalize import Normalize
 from labelspace.decisions.decision import Decision
 from labelspace.decisions.rules import RULES, expected_cost_of
-from labelspace.serving.predictions import check_names
+from labelspace.training.decided import about
 from labelspace.training.feed import HALF
 from labelspace.training.inputs import Inputs
 from labelspace.training.predict import scorer
@@ -59,7 +59,7 @@ def export_onnx(run: Run, decision: Decision, path: str | Path) -> Exported:
         remedy = "Its search writes token by token: labelspace predict and Run.translate do."
         raise _checks.fail("export", "run", "of a model with one label for each sample", "one of sequences", remedy)
     onnxruntime = _packages()
-    check_names(decision, run)
+    about(decision, run.names)
     place = Path(path)
     if not place.parent.is_dir():
         raise _checks.fail("export_onnx", "path", "a file in a folder that is there", repr(str(place)))

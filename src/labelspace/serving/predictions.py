@@ -11,18 +11,21 @@ from torch import Tensor
 
 from labelspace import _checks
 from labelspace.data.tables import Columns
-from labelspace.decisions.decision import Decision
-from labelspace.decisions.decision import stored as stored_decision
-from labelspace.records import RunFolder, whole
+from labelspace.decisions.decision import Decided, Decision
+from labelspace.decisions.rules import RULES, expected_cost_of
 from labelspace.training.feed import BATCH
 from labelspace.training.inputs import Inputs, Piece
 from labelspace.training.predict import Scorer, about_unseen, flat, scorer
+from labelspace.training.ranges import Ranges, about_far
 from labelspace.training.run import Run
 
-FILE = "decision.json"
 DIGITS = 7  # of probabilities: what single precision holds
 NOT_FINITE = "its scores are not finite numbers"
-COLUMNS = ("class", "probability", "decision", "abstained")
+COLUMNS = ("class", "probability", "decision", "abstained", "note")
+EXPECTED_COST, OF_CLASS = "expected_cost", "probability_"  # on request; the latter before the name of each class
+
+
+Written = dict[str, list[object]]  # columns that are being filled
 
 
 class Ready(NamedTuple):
@@ -41,11 +44,19 @@ class Tally:
     decisions: Counter[str] = field(default_factory=Counter)
     unread: list[tuple[str, str]] = field(default_factory=list)
     unseen: Counter[tuple[str, str]] = field(default_factory=Counter)
+    far: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def notes(self) -> list[str]:
-        """Sentences about categories that training did not have."""
-        return about_unseen(self.unseen)
+        """Sentences about categories that training did not have, and about numbers far outside its range."""
+        return [*about_unseen(self.unseen), *about_far(self.far)]
+
+
+class Extra(NamedTuple):
+    """What is written on request: what a decision is expected to cost, and the probability of each class."""
+
+    expected_cost: bool = False
+    per_class: bool = False
 
 
 def ready(folder: str | Path, *, allow_damaged: bool = False) -> Ready:
@@ -55,41 +66,26 @@ def ready(folder: str | Path, *, allow_damaged: bool = False) -> Ready:
         folder: of a run, or of a comparison, whose ``best`` is then meant.
         allow_damaged: read also what is damaged, as far as it goes, and warn.
     """
-    place = Path(folder)
-    if not (place / "config.json").is_file() and (place / "best" / "config.json").is_file():
-        place = place / "best"
     try:
-        return whole(place, _ready, allow_damaged)
+        run = Run.load(folder, allow_damaged=allow_damaged)
     except (KeyError, AttributeError) as error:
-        raise _checks.fail("Run.load", "folder", "a sound run", f"{place} ({error!r})") from error
-
-
-def _ready(stored: RunFolder) -> Ready:
-    run = Run.of_folder(stored, hold=True)  # the folder may be replaced while predictions are made
-    if not stored.has(FILE):
-        return Ready(run, Decision("argmax", 1.0, None, run.preprocessing["names"]))
-    decision, of = stored_decision(stored.path / FILE, stored.allow_damaged)
-    if of not in (None, stored.seal()):
-        stored.damaged(FILE, "it was written for another run than the one beside it")
-    check_names(decision, run)
-    return Ready(run, decision)
-
-
-def check_names(decision: Decision, run: Run) -> None:
-    """Refuse a decision about other classes than the run's."""
-    names = run.preprocessing["names"]
-    if list(decision.names) != list(names):
-        got = f"{list(decision.names)[:5]} where the run has {names[:5]}"
-        raise _checks.fail("Decision", "names", "the classes of the run, in its order", got)
+        raise _checks.fail("Run.load", "folder", "a sound run", f"{folder} ({error!r})") from error
+    return Ready(run, run.deciding)
 
 
 def predictions(
-    prepared: Ready, x: object, tally: Tally, keep: Sequence[str] = (), device: str = "cpu"
+    prepared: Ready,
+    x: object,
+    tally: Tally,
+    keep: Sequence[str] = (),
+    device: str = "cpu",
+    extra: Extra = Extra(),  # noqa: B008 (it cannot be changed)
 ) -> Iterator[Columns]:
-    """Yield columns: the file or row, what is kept, ``class``, ``probability``, ``decision`` and ``abstained``.
+    """Yield columns: the file or row, what is kept, those of ``COLUMNS``, and what is asked for in ``extra``.
 
     ``class`` is the likeliest class and ``probability`` its own; ``decision`` follows the rule, and is empty where it
-    abstains. A sample that cannot be read, or whose scores are not finite, has a name and nothing else.
+    abstains. ``note`` says why a sample has nothing else, because it cannot be read or its scores are not finite, or
+    which of its numbers lies far outside those of training.
 
     Args:
         prepared: from ``ready``.
@@ -97,18 +93,33 @@ def predictions(
         tally: is filled on the way.
         keep: columns of the samples to pass on; one that is called like a column of the output gets ``input_`` before.
         device: where to compute, as for ``Run.predict``.
+        extra: ``expected_cost``, of what is decided, which for leaving a sample to somebody is the price of that; and
+            ``probability_NAME`` of each class.
     """
     inputs = Inputs(prepared.run.preprocessing, prepared.run.config.backbone)
+    ranges = Ranges.stored(prepared.run.preprocessing, inputs.encoding)
     score = scorer(prepared.run, device)
     for given in inputs.pieces(x, BATCH, keep):
+        far = {} if ranges is None else ranges.far(given.x)
+        read = _read(given)
         piece, scores = _scored(given, score)
-        columns = _columns(piece, prepared.decision, scores, by_file(inputs, x))
+        notes = {read[row]: why for row, why in far.items()} | piece.problems
+        columns = _named(piece, by_file(inputs, x), prepared.decision, extra)
+        columns["note"] = [notes.get(place) for place in range(len(piece.names))]
+        if scores is not None:
+            _fill(columns, _read(piece), prepared.decision, scores, extra)
         tally.rows += len(piece.names)
         tally.unread += [(piece.names[place], why) for place, why in piece.problems.items()]
+        tally.far += [(piece.names[place], why) for place, why in notes.items() if place not in piece.problems]
         tally.unseen.update(flat(piece.unseen))
         tally.decisions.update(name for name in columns["decision"] if isinstance(name, str))
         tally.abstained += sum(flag is True for flag in columns["abstained"])
         yield columns
+
+
+def _read(piece: Piece) -> list[int]:
+    """Return the places of the samples that could be prepared."""
+    return [place for place in range(len(piece.names)) if place not in piece.problems]
 
 
 def _scored(piece: Piece, score: Scorer) -> tuple[Piece, Tensor | None]:
@@ -117,37 +128,57 @@ def _scored(piece: Piece, score: Scorer) -> tuple[Piece, Tensor | None]:
         return piece, None
     scores = score(piece.x)
     finite = torch.isfinite(scores).all(dim=1)
-    read = [place for place in range(len(piece.names)) if place not in piece.problems]
-    spoilt = {place: NOT_FINITE for place, sound in zip(read, finite.tolist(), strict=True) if not sound}
+    spoilt = {place: NOT_FINITE for place, sound in zip(_read(piece), finite.tolist(), strict=True) if not sound}
     return piece._replace(problems=piece.problems | spoilt), scores[finite] if bool(finite.any()) else None
 
 
 def by_file(inputs: Inputs, x: object) -> bool:
     """Return whether samples are named by their files, not by the number of their rows."""
-    return inputs.kind == "images" and not (isinstance(x, str | Path) and Path(x).suffix.lower() == ".npz")
+    listed = isinstance(x, str | Path) and Path(x).suffix.lower() != ".npz"
+    return inputs.kind == "images" and (listed or isinstance(x, list | tuple))
 
 
-def _columns(piece: Piece, decision: Decision, scores: Tensor | None, files: bool) -> dict[str, list[object]]:
+def _named(piece: Piece, files: bool, decision: Decision, extra: Extra) -> Written:
+    """Return all columns: the names of the samples, what is kept, and nothing yet of what the run says."""
     names = [name.encode("utf-8", "backslashreplace").decode() for name in piece.names]
-    columns: dict[str, list[object]] = {"file": [*names]} if files else {"row": [int(name) for name in names]}
-    taken = {*columns, *COLUMNS}
+    columns: Written = {"file": [*names]} if files else {"row": [int(name) for name in names]}
+    own = [*COLUMNS, *([EXPECTED_COST] if extra.expected_cost else [])]
+    own += [f"{OF_CLASS}{name}" for name in decision.names] if extra.per_class else []
+    taken = {*columns, *own}
     columns |= {f"input_{name}" if name in taken else name: [*values] for name, values in piece.kept.items()}
-    columns |= {name: [None] * len(names) for name in COLUMNS}
-    if scores is None:
-        return columns
+    return columns | {name: [None] * len(names) for name in own}
+
+
+def _fill(columns: Written, places: Sequence[int], decision: Decision, scores: Tensor, extra: Extra) -> None:
+    """Write what scores say of samples into the columns, at the places of these samples."""
+    p, decided = decision.probabilities(scores), decision.decide(scores)
     likeliest = scores.argmax(dim=1, keepdim=True)
-    probability = decision.probabilities(scores).gather(1, likeliest).squeeze(1)
-    decided = decision.decide(scores)
-    found = zip(
-        likeliest.squeeze(1).tolist(),
-        probability.tolist(),
-        decided.classes.tolist(),
-        decided.abstained.tolist(),
-        strict=True,
-    )
-    places = [place for place in range(len(names)) if place not in piece.problems]
-    for place, (first, share, chosen, abstained) in zip(places, found, strict=True):
-        cells = (decision.names[first], round(share, DIGITS), None if abstained else decision.names[chosen], abstained)
-        for name, cell in zip(COLUMNS, cells, strict=True):
-            columns[name][place] = cell
-    return columns
+    abstained = decided.abstained.tolist()
+    chosen = zip(decided.classes.tolist(), abstained, strict=True)
+    found: dict[str, list[object]] = {
+        "class": [decision.names[index] for index in likeliest.squeeze(1).tolist()],
+        "probability": _rounded(p.gather(1, likeliest).squeeze(1)),
+        "decision": [None if left else decision.names[index] for index, left in chosen],
+        "abstained": abstained,
+    }
+    if extra.expected_cost:
+        found[EXPECTED_COST] = _rounded(_expected(p, decided, decision))
+    if extra.per_class:
+        found |= {f"{OF_CLASS}{name}": _rounded(p[:, index]) for index, name in enumerate(decision.names)}
+    for name, cells in found.items():
+        column = columns[name]
+        for place, cell in zip(places, cells, strict=True):
+            column[place] = cell
+
+
+def _expected(p: Tensor, decided: Decided, decision: Decision) -> Tensor:
+    """Return what decisions are expected to cost; leaving a sample to somebody has its price."""
+    if RULES[decision.rule].needs_prices:
+        costs = expected_cost_of(p, decision.prices).gather(1, decided.classes[:, None]).squeeze(1)
+    else:  # every mistake costs 1; of many classes, a matrix of ones would not fit
+        costs = 1 - decided.probability
+    return costs if decision.abstain_cost is None else costs.masked_fill(decided.abstained, decision.abstain_cost)
+
+
+def _rounded(numbers: Tensor) -> list[object]:
+    return [round(number, DIGITS) for number in numbers.tolist()]

@@ -11,8 +11,8 @@ from labelspace.decisions.decision import Decision
 from labelspace.records import CONFIG, ENVIRONMENT, FILES, RESULT, TIMES, TRANSLATIONS, RunFolder, option_file
 from labelspace.results import Result
 from labelspace.serving.card import card
-from labelspace.serving.predictions import FILE, check_names
 from labelspace.serving.text_card import text_card
+from labelspace.training.decided import FILE, about
 from labelspace.training.run import Run, keep
 
 CARD = "README.md"
@@ -37,7 +37,7 @@ def take_home(run: Run, decision: Decision | None, folder: str | Path, compariso
         comparison: what the comparison found that chose it, for the card.
     """
     if decision is not None:
-        check_names(decision, run)
+        about(decision, run.names)
     place = Path(os.path.realpath(folder))
     text = text_card(run, comparison) if decision is None else card(run, decision, comparison)
     building = _files.beside(place)

@@ -1,7 +1,7 @@
 """Groups of classes as people write them: lines ``pets: cat, dog`` in a file, one line, or a published name."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,8 +50,7 @@ def grouping(text: str, names: Sequence[str] | None = None) -> LabelSpace:
     title = text.strip()
     if title in GROUPINGS:
         own = sorted(member for members in GROUPINGS[title].values() for member in members)
-        lines = [Line(label, list(members), "") for label, members in GROUPINGS[title].items()]
-        return _checked(lines, own if names is None else names)
+        return grouped(GROUPINGS[title], own if names is None else names)
     path = Path(title).expanduser()
     if title and is_there(path):
         return _of_file(path, names)
@@ -103,6 +102,16 @@ def as_groups(space: LabelSpace) -> LabelSpace:
     made = groups(found, space.names)
     said = {"file": space.source["file"]} if "file" in space.source else {}
     return LabelSpace(made.names, made.matrix, made.kind, {**made.source, **said})
+
+
+def grouped(members: Mapping[str, Sequence[str]], names: Sequence[str] | None = None) -> LabelSpace:
+    """Return groups that were given by their members, their classes in the order of ``names``.
+
+    Args:
+        members: of each group, by its name.
+        names: the classes of the data; by default those of the groups.
+    """
+    return _checked([Line(label, list(own), "") for label, own in members.items()], names)
 
 
 def _of_file(path: Path, names: Sequence[str] | None) -> LabelSpace:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -14,10 +15,12 @@ from labelspace.sources.matrices import ordinal, uniform
 from labelspace.sources.text import text
 from labelspace.sources.wordnet import wordnet
 from labelspace.space import LabelSpace
-from labelspace.spec.grouping import PREFIX, grouping, groups_in
+from labelspace.spec.grouping import PREFIX, grouped, grouping, groups_in
+from labelspace.spec.lists import Lists, in_lists
 from labelspace.spec.naming import OWNER, matched, suggestion
 from labelspace.spec.taxonomy import taxonomy
 
+SpaceSpec = str | Path | LabelSpace | Lists  # what is known about the classes, as it may be given
 NAMES = ("ordinal", "uniform", "wordnet", "text", "lda")
 RUN_LABELS = "label_space.safetensors"  # what a finished run leaves in its folder
 STEEPEST = 1e6  # a power beyond which only the nearest count
@@ -42,6 +45,10 @@ def order(text: str, names: Sequence[str] | None = None) -> LabelSpace:
     if len(parts) < 2 or not all(parts):
         remedy = "Write for example 'low<mid<high'."
         raise _checks.fail(OWNER, "space", EXPECTED, repr(text), remedy)
+    return _in_order(parts, names)
+
+
+def _in_order(parts: Sequence[str], names: Sequence[str] | None) -> LabelSpace:
     remedy = "Put it where it belongs; an order is never guessed."
     return ordered(matched("space", EXPECTED, parts, parts if names is None else names, remedy=remedy), names)
 
@@ -138,7 +145,7 @@ BUILDERS = {"ordinal": by_value, "uniform": uniform, "wordnet": wordnet, "text":
 
 
 def named(
-    spec: str | Path | LabelSpace,
+    spec: SpaceSpec,
     names: Sequence[str] | None = None,
     x: Numbers | None = None,
     y: Numbers | None = None,
@@ -151,8 +158,9 @@ def named(
             by value (an order is never guessed from the alphabet); ``uniform``, ``wordnet``, ``text``, ``lda``; the
             path of a taxonomy, in any form that ``taxonomy`` reads, which gives mass to all classes; groups, which
             keep it inside: the path of a file of lines ``pets: cat, dog``, or ``groups:`` and what ``grouping``
-            reads; the path of a label file (.safetensors), or the folder of a run, whose labels are then meant. A
-            label space does as well.
+            reads; the path of a label file (.safetensors), or the folder of a run, whose labels are then meant. In
+            Python a list of names is an order, lists of names (or a dict of them) are groups, and a label space does
+            as well.
         names: the classes of the data; an order, a taxonomy, groups and a label file bring their own where they are
             left out.
         x: training samples, for ``lda``.
@@ -167,9 +175,13 @@ def named(
         ('order: low < mid < high', 'mid')
         >>> words(named("groups:cat,dog|car,bus", ["bus", "car", "cat", "dog"]))
         'groups: 4 classes in 2 groups'
+        >>> words(named(["low", "mid", "high"], ["high", "low", "mid"]))
+        'order: low < mid < high'
     """
     if isinstance(spec, LabelSpace):
         return _aligned(spec, names)
+    if not isinstance(spec, str | Path):
+        return _cut(partial(_of_lists, in_lists(spec)), names, among)
     title = str(spec).strip()
     if title in NAMES:
         return _built(title, names, x, y)
@@ -186,6 +198,10 @@ def named(
     expected = f"one of {', '.join(NAMES)}, an order such as 'low<mid<high', groups, a taxonomy or a label file"
     remedy = suggestion(title, NAMES) or "No file has this name either."
     raise _checks.fail(OWNER, "space", expected, repr(title), remedy)
+
+
+def _of_lists(lists: list[str] | dict[str, list[str]], names: Sequence[str] | None) -> LabelSpace:
+    return grouped(lists, names) if isinstance(lists, dict) else _in_order(lists, names)
 
 
 def _built(title: str, names: Sequence[str] | None, x: Numbers | None, y: Numbers | None) -> LabelSpace:

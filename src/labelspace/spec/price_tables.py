@@ -30,14 +30,19 @@ def read_prices(path: Path, names: Sequence[str]) -> Tensor:
     known = {name for name in names if guarded(name) == name or guarded(name) not in cells}
     rows = [Row(row.line, [unguarded(cell, known) for cell in row.cells]) for row in written]
     try:
-        columns = _titled_columns(rows[0].cells)
-        if columns is not None:
-            return _from_lines(rows[1:], columns, names, separator == ";")
-        if _is_list(rows, names):
-            return _from_lines(rows, (0, 1, 2), names, separator == ";")
-        return _from_matrix(rows, names, separator == ";")
+        return prices_in(rows, names, separator == ";")
     except _checks.InputError as error:
         raise error.about(file=path.name) from error
+
+
+def prices_in(rows: Sequence[Row], names: Sequence[str], decimal_comma: bool = False) -> Tensor:
+    """Return ``(K, K)`` prices in the order of ``names``, float64, from the rows of a table in either form."""
+    columns = _titled_columns(rows[0].cells)
+    if columns is not None:
+        return _from_lines(rows[1:], columns, names, decimal_comma)
+    if _is_list(rows, names):
+        return _from_lines(rows, (0, 1, 2), names, decimal_comma)
+    return _from_matrix(rows, names, decimal_comma)
 
 
 def _from_matrix(rows: Sequence[Row], names: Sequence[str], decimal_comma: bool) -> Tensor:

@@ -12,11 +12,12 @@ from labelspace._inputs import Numbers
 from labelspace._tables import is_there
 from labelspace.sources.matrices import cost
 from labelspace.space import LabelSpace
+from labelspace.spec.frames import Frame, cells
 from labelspace.spec.named import numeric_order, order_of
 from labelspace.spec.naming import OWNER, suggestion
-from labelspace.spec.price_tables import TEMPLATE, read_prices
+from labelspace.spec.price_tables import TEMPLATE, prices_in, read_prices
 
-CostSpec = str | Path | LabelSpace | Numbers | None  # what mistakes cost, as it may be given
+CostSpec = str | Path | LabelSpace | Numbers | Frame | None  # what mistakes cost, as it may be given
 # a rule that prices the steps between two classes of an order is one line here: its words, and the price of steps
 DISTANCES: dict[str, tuple[str, Callable[[Tensor], Tensor]]] = {
     "ordinal": ("distance in the order", torch.abs),
@@ -37,13 +38,12 @@ def prices(spec: CostSpec, names: Sequence[str], space: LabelSpace | None = None
     a taxonomy or WordNet, divided by the largest number of them, so that the worst mistake costs 1 (as do mistakes
     between classes that no path joins); in a space of groups ½ inside a group and 1 between groups.
 
-    Files. A table whose first row and first column name the classes, in any order: rows are true classes, columns
-    predictions (unless the corner says ``predicted\true``). Or columns true, predicted, cost with one mistake per
-    line, in which ``*`` stands for every class and the line that names more counts: ``*,*,1`` is the default. Or a
-    label file (.safetensors) of kind cost.
+    Tables, in a file or a DataFrame. The first row and the first column (or the index) name the classes, in any order:
+    rows are true classes, columns predictions (unless the corner says ``predicted\true``). Or columns true, predicted,
+    cost with one mistake per line, in which ``*`` is every class and the line that names more counts.
 
     Args:
-        spec: the rule, or the path of a file; a cost space or a ``(K, K)`` array does as well.
+        spec: the rule, the table or its path, or that of a label file; a cost space or a ``(K, K)`` array does as well.
         names: the classes of the data.
         space: the label space in use, for the order or the tree.
 
@@ -58,6 +58,8 @@ def prices(spec: CostSpec, names: Sequence[str], space: LabelSpace | None = None
     classes = _checks.class_names(OWNER, names)
     if isinstance(spec, LabelSpace):
         return _aligned(spec, classes)
+    if isinstance(spec, Frame):
+        return _space(classes, _some_price("the DataFrame", prices_in(cells(spec), classes)), rule="frame")
     if spec is not None and not isinstance(spec, str | Path):
         return cost(spec, classes)
     text = "uniform" if spec is None else str(spec).strip()

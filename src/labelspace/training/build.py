@@ -17,7 +17,7 @@ from labelspace.data.dataset import Dataset
 from labelspace.data.loading import loaded
 from labelspace.learner import Learner
 from labelspace.space import LabelSpace
-from labelspace.spec.named import named
+from labelspace.spec.named import SpaceSpec, named
 from labelspace.training.config import Config, generator, stream_seed
 from labelspace.training.feed import extract
 from labelspace.training.noise import label_noise
@@ -61,7 +61,7 @@ class Job(NamedTuple):
 def prepare(
     config: Config,
     dataset: Dataset | None = None,
-    space: LabelSpace | None = None,
+    space: SpaceSpec | None = None,
     options: Mapping[str, LabelSpace] | None = None,
 ) -> Job:
     """Read the data, build the space, and complete the configuration.
@@ -104,7 +104,7 @@ def trained_on(config: Config, dataset: Dataset) -> tuple[Config, Dataset]:
 def completed(
     config: Config,
     dataset: Dataset,
-    space: LabelSpace | None = None,
+    space: SpaceSpec | None = None,
     options: Mapping[str, LabelSpace] | None = None,
 ) -> Job:
     """Build the space and complete a configuration whose data are known; see ``prepare``.
@@ -115,8 +115,8 @@ def completed(
         space: the label space, where it cannot be had by name.
         options: those of the criterion that are label spaces in memory.
     """
-    if space is None and config.space is not None:
-        space = _named_space(config.space, config, dataset)
+    given = config.space if space is None else space
+    space = given if given is None or isinstance(given, LabelSpace) else _named_space(given, config, dataset)
     if space is not None and space.names != dataset.names:
         _checks.known_names("train", "space", dataset.names, space.names)
         space = space.subset(dataset.names)
@@ -178,11 +178,11 @@ def option_spaces(
     return found
 
 
-def _named_space(spec: str | LabelSpace, config: Config, dataset: Dataset) -> LabelSpace:
-    if spec == "lda" and dataset.kind == "sequences":
-        raise _checks.fail("train", "space", "one that needs no samples, for sequences", repr(spec))
-    if spec != "lda":
+def _named_space(spec: SpaceSpec, config: Config, dataset: Dataset) -> LabelSpace:
+    if str(spec) != "lda":
         return named(spec, dataset.names, among=dataset.source.get("all_names"))
+    if dataset.kind == "sequences":
+        raise _checks.fail("train", "space", "one that needs no samples, for sequences", repr(spec))
     # from the labels that are trained on: a space that knew the clean ones would leak them
     y = training_labels(Job(config, dataset, None))
     return named("lda", dataset.names, dataset.normalize(dataset.train.x), y)

@@ -19,6 +19,7 @@ from labelspace.learner import Learner
 from labelspace.models.backbones import Backbone
 from labelspace.training.config import Config
 from labelspace.training.preprocessed import InputFacts, Preprocessing
+from labelspace.training.ranges import ranges_of
 
 EXTRACTED = 64  # samples that a frozen network reads at a time
 BATCH = 1024  # samples that a trained one does
@@ -43,6 +44,8 @@ def preprocessing_of(dataset: Dataset, model: nn.Module) -> Preprocessing:
     }
     if dataset.kind == "sequences":
         facts["vocabularies"] = dataset.source["vocabularies"]
+    if (ranges := ranges_of(dataset)) is not None:
+        facts["ranges"] = ranges
     # the configuration of a network whose name does not say all, so that its record can do without a folder
     architecture = getattr(model, "architecture", None)
     return facts if architecture is None else {**facts, "architecture": dict(architecture)}

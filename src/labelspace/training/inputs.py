@@ -1,7 +1,7 @@
 """What a finished run takes besides tensors: tables, texts, pictures and arrays, prepared as its training data were."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple, final
@@ -14,6 +14,7 @@ from labelspace import _checks
 from labelspace.data import memory, streams, tables
 from labelspace.data import text as tokeniser
 from labelspace.data.columns import Encoding
+from labelspace.data.digests import Array
 from labelspace.data.images import ENDINGS
 from labelspace.data.missing import is_blank
 from labelspace.data.npy import Stored
@@ -22,15 +23,18 @@ from labelspace.data.roles import TEXTS
 from labelspace.data.source import Kind
 from labelspace.data.streams import ASKED
 from labelspace.data.tables import Columns
+from labelspace.training.objects import formed
 from labelspace.training.preprocessed import InputFacts, Preprocessing
 
 OWNER = "Run"
+LARGEST = float(np.finfo(np.float32).max)
+NO_NUMBER = "a number that is not finite"
 DTYPES = {"images": torch.uint8, "text": torch.int64}
 FORMS = {
-    "images": "pictures (a file, a folder, a list of files) or an NPZ file with x",
-    "table": "rows with the columns of training (a CSV or Parquet file, a dict of columns, a DataFrame)",
+    "images": "pictures (a file, a folder, a list of files), an array or an NPZ file with x",
+    "table": "rows with the columns of training (a CSV or Parquet file, a dict of columns, a DataFrame, rows in lists)",
     "text": "texts (a list, or a CSV or Parquet file with a column of them)",
-    "features": "an NPZ file with x",
+    "features": "an array, a DataFrame of numbers or an NPZ file with x",
 }
 
 
@@ -99,15 +103,21 @@ class Inputs:
         """Yield samples in their order, prepared.
 
         Args:
-            x: a path, a dict of columns (or a single row), a DataFrame, a list of texts or of pictures' files.
+            x: a path, a dict of columns (or a single row), a DataFrame, an array, a list of rows, of texts or of
+                pictures' files.
             size: how many samples a piece has at most.
             keep: columns to pass on.
         """
         path = Path(x).expanduser() if isinstance(x, str | Path) else None
-        if path is not None and not path.exists():
-            raise self._refused(f"{str(x)!r}, which is not there")
-        if path is not None and path.suffix.lower() == ".npz":
-            yield from self._arrays(path, size, keep)
+        if path is None:
+            x = formed(x, self.kind, [column.name for column in self.encoding.columns] if self.encoding else [])
+        elif not path.exists():
+            raise _checks.fail(OWNER, "x", FORMS[self.kind], repr(str(x)), f"There is no file {path}.")
+        if isinstance(x, np.ndarray):
+            _check_kept(keep, [], "an array")
+            yield from self._array(x, size, {})
+        elif path is not None and path.suffix.lower() == ".npz":
+            yield from self._stored(path, size, keep)
         elif self.kind == "images":
             yield from self._pictures(x if path is None else path, size, keep)
         elif self.kind in ("table", "text") and (path is None or tables.is_table(path)):
@@ -139,23 +149,33 @@ class Inputs:
         for names, rows, problems in streams.picture_pieces(pictures, (channels, height, width), self.resized, size):
             yield Piece(names, torch.from_numpy(rows), problems, {}, {})
 
-    def _arrays(self, path: Path, size: int, keep: Sequence[str]) -> Iterator[Piece]:
+    def _stored(self, path: Path, size: int, keep: Sequence[str]) -> Iterator[Piece]:
         stored = Stored(path)
         name = next((name for name in (*arrays.FEATURES, "x_test") if name in stored), None)
         if name is None:
             got = f"{path.name} with {', '.join(stored) or 'nothing'}"
             raise _checks.fail(OWNER, "x", "an NPZ file with an array x", got)
-        numbers = stored[name]
-        whole = self.kind == "text" and np.issubdtype(numbers.dtype, np.integer)
-        x = torch.from_numpy(numbers.astype(np.int64) if whole else arrays._features(numbers)[0])
-        self.check(x)
-        columns = {other: stored[other] for other in keep if other in stored and stored.shape(other) == (len(x),)}
+        rows = stored.shape(name)[:1]
+        columns = {other: stored[other] for other in keep if other in stored and stored.shape(other) == rows}
         if len(columns) < len(set(keep)):
-            _check_kept(keep, [other for other in stored if stored.shape(other) == (len(x),)], path.name)
-        for start in range(0, len(x), size):
-            rows = range(start, min(start + size, len(x)))
-            kept = {column: columns[column][start : start + size].tolist() for column in keep}
-            yield Piece([str(row) for row in rows], x[start : start + size], {}, kept, {})
+            _check_kept(keep, [other for other in stored if stored.shape(other) == rows], path.name)
+        yield from self._array(stored[name], size, columns)
+
+    def _array(self, numbers: Array, size: int, columns: Mapping[str, Array]) -> Iterator[Piece]:
+        """Yield the rows of an array; those whose numbers are not finite, also in single precision, are problems."""
+        whole = self.kind == "text" and np.issubdtype(numbers.dtype, np.integer)
+        self.check(self._features(numbers[:0], whole))
+        for start in range(0, len(numbers), size):
+            rows = numbers[start : start + size]
+            sound = (np.abs(rows) <= LARGEST).reshape(len(rows), -1).all(axis=1) if rows.dtype.kind == "f" else None
+            problems = {} if sound is None else {int(row): NO_NUMBER for row in np.flatnonzero(~sound)}
+            x = self._features(rows if sound is None else rows[sound], whole)
+            kept = {column: values[start : start + size].tolist() for column, values in columns.items()}
+            yield Piece([str(row) for row in range(start, start + len(rows))], x, problems, kept, {})
+
+    @staticmethod
+    def _features(numbers: Array, whole: bool) -> Tensor:
+        return torch.from_numpy(numbers.astype(np.int64) if whole else arrays._features(numbers)[0])
 
     def _rows(self, x: object, size: int, keep: Sequence[str]) -> Iterator[Piece]:
         if self.kind == "text" and (texts := _listed(x)) and all(isinstance(one, str) for one in texts):
@@ -172,7 +192,7 @@ class Inputs:
         for table in pieces:
             _check_kept(keep, list(table), "the table")
             rows = len(next(iter(table.values())))
-            samples, problems, unseen = self._encoded(table, start)
+            samples, problems, unseen = self._encoded(table)
             kept = {column: table[column] for column in keep}
             yield Piece([str(row) for row in range(start, start + rows)], samples, problems, kept, unseen)
             start += rows
@@ -183,14 +203,14 @@ class Inputs:
             raise self._refused(type(x).__name__)
         return table
 
-    def _encoded(self, table: Columns, start: int) -> tuple[Samples, dict[int, str], dict[str, Counter[str]]]:
+    def _encoded(self, table: Columns) -> tuple[Samples, dict[int, str], dict[str, Counter[str]]]:
         if self.kind == "text":
             return (*self._texts(table), {})
         if self.encoding is None:
             remedy = "Train again to have the encoding of its columns recorded."
             raise _checks.fail(OWNER, "x", "a tensor: the run did not record how columns are encoded", "rows", remedy)
         streams.check_columns([column.name for column in self.encoding.columns], table)
-        problems = streams.row_problems(self.encoding, table, self.rule, start)
+        problems = streams.row_problems(self.encoding, table, self.rule)
         good = streams.without(table, problems)
         unseen = {column.name: column.unseen(good[column.name]) for column in self.encoding.columns}
         x = torch.from_numpy(self.encoding.apply(good))

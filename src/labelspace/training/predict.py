@@ -3,6 +3,7 @@
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +15,7 @@ from labelspace.data.normalize import Normalize
 from labelspace.data.vocabulary import Vocabulary
 from labelspace.training import feed
 from labelspace.training.inputs import Inputs, Samples
+from labelspace.training.ranges import Ranges, about_far
 from labelspace.training.restored import Finished
 from labelspace.training.sentences import translations
 
@@ -22,6 +24,14 @@ SHOWN = 5
 
 Scorer = Callable[[Samples], Tensor]
 Translate = Callable[[Sequence[str]], list[str]]
+
+
+class Batch(NamedTuple):
+    """Samples, the categories among them that training did not have, and those with numbers far beyond it."""
+
+    x: Samples
+    unseen: dict[tuple[str, str], int]
+    far: list[tuple[str, str]]
 
 
 def scorer(run: Finished, device: str = "cpu") -> Scorer:
@@ -137,13 +147,14 @@ def features_of(run: Finished, x: object, layer: str | None, device: str = "cpu"
 
 def _over(run: Finished, x: object, function: Scorer) -> Tensor:
     inputs = Inputs(run.preprocessing, run.config.backbone)
-    scores, unseen = [], Counter[tuple[str, str]]()
-    for batch, new in _batches(inputs, x):
+    scores, unseen, far = [], Counter[tuple[str, str]](), list[tuple[str, str]]()
+    for batch, new, beyond in _batches(inputs, x, Ranges.stored(run.preprocessing, inputs.encoding)):
         scores.append(function(batch))
         unseen.update(new)
+        far += beyond
     if not scores:
         raise _checks.fail("Run", "x", "at least one sample", "none")
-    for sentence in about_unseen(unseen):
+    for sentence in [*about_unseen(unseen), *about_far(far)]:
         warnings.warn(sentence, UserWarning, stacklevel=5)
     return torch.cat(scores)
 
@@ -183,15 +194,16 @@ def flat(unseen: Mapping[str, Mapping[str, int]]) -> dict[tuple[str, str], int]:
     return {(column, category): count for column, counts in unseen.items() for category, count in counts.items()}
 
 
-def _batches(inputs: Inputs, x: object) -> Iterator[tuple[Samples, dict[tuple[str, str], int]]]:
+def _batches(inputs: Inputs, x: object, ranges: Ranges | None) -> Iterator[Batch]:
     if isinstance(x, Tensor):
         inputs.check(x)
         for start in range(0, len(x), feed.BATCH):
-            yield x[start : start + feed.BATCH], {}
+            yield Batch(x[start : start + feed.BATCH], {}, [])
         return
     for piece in inputs.pieces(x, feed.BATCH):
         _check_readable(piece.names, piece.problems)
-        yield piece.x, flat(piece.unseen)
+        far = {} if ranges is None else ranges.far(piece.x)
+        yield Batch(piece.x, flat(piece.unseen), [(piece.names[row], why) for row, why in far.items()])
 
 
 def _check_readable(names: Sequence[str], problems: Mapping[int, str]) -> None:

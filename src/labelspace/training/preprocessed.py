@@ -43,6 +43,7 @@ class Preprocessing(TypedDict):
     input: NotRequired[InputFacts]  # not in those of the first version
     vocabularies: NotRequired[dict[str, VocabularyFacts]]  # of ``source`` and ``target``, of sequences
     architecture: NotRequired[dict[str, object]]
+    ranges: NotRequired[list[list[float]]]  # smallest and largest training values, of tables and features
 
 
 class _Part(BaseModel):
@@ -89,12 +90,15 @@ class _Content(_Part):
     input: _Input = _Input()
     architecture: dict[str, object] | None = None
     vocabularies: dict[str, object] | None = None
+    ranges: Annotated[list[list[Number]], Field(min_length=2, max_length=2)] | None = None
 
     @model_validator(mode="after")
     def _agrees(self) -> "_Content":
         columns = 0 if self.kind in ("text", "sequences") else self.input_shape[0] if self.input_shape else 0
         if not len(self.mean) == len(self.std) == columns:
             raise ValueError(f"mean and std of {columns} numbers")
+        if any(len(side) != columns for side in self.ranges or []):
+            raise ValueError(f"ranges of {columns} numbers")
         if self.kind == "sequences":
             self._check_vocabularies()
         if self.tokens != (None if self.vocabulary is None else len(self.vocabulary)):

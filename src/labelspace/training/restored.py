@@ -10,13 +10,15 @@ import torch
 from torch import Tensor, nn
 
 from labelspace import _checks, _plugins
-from labelspace._checks import DamagedError
+from labelspace._checks import DamagedError, InputError
+from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
 from labelspace.data.normalize import Normalize
 from labelspace.learner import Learner
+from labelspace.records import CONFIG, RunFolder
 from labelspace.space import LabelSpace
 from labelspace.training.build import Outline, make_learner
-from labelspace.training.config import Config
+from labelspace.training.config import Config, recorded_config
 from labelspace.training.preprocessed import Preprocessing
 
 STATISTICS = ("mean", "std", "own_mean", "own_std")
@@ -169,3 +171,17 @@ def held(learner: Learner) -> Callable[[], dict[str, Tensor]]:
     """Return what gives the weights that a learner has now."""
     weights = {name: value.detach().clone().contiguous() for name, value in learner.state_dict().items()}
     return partial(dict[str, Tensor], weights)
+
+
+def stored_config(stored: RunFolder) -> Config:
+    """Return the configuration in the folder of a run; one that is none is damage."""
+    facts = stored.config()
+    try:
+        config = recorded_config(facts)
+        for name in config.option_keys:  # names of files follow from them
+            _checks.choice("Run.load", "option_keys", name, criterion_class(config.method).space_options)
+    except DamagedError:
+        raise
+    except InputError as error:
+        raise stored.unsound(CONFIG, str(error)) from error
+    return config

@@ -1,0 +1,58 @@
+"""How a finished run decides: the decision that lies beside it, or one that is given."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from labelspace import _checks
+from labelspace.decisions.decision import Decision
+from labelspace.decisions.decision import stored as stored_decision
+from labelspace.records import CONFIG, RunFolder
+
+FILE = "decision.json"
+BEST = "best"  # of a comparison: the model to take home
+
+
+def home(folder: str | Path) -> Path:
+    """Return the folder of a run: the one that is named, or ``best`` of a comparison."""
+    place = Path(folder)
+    inside = not (place / CONFIG).is_file() and (place / BEST / CONFIG).is_file()
+    return place / BEST if inside else place
+
+
+def beside(stored: RunFolder, names: Sequence[str]) -> Decision | None:
+    """Return the decision that a run was taken home with, None where there is none.
+
+    Args:
+        stored: the folder of the run.
+        names: its classes.
+    """
+    if not stored.has(FILE):
+        return None
+    decision, of = stored_decision(stored.path / FILE, stored.allow_damaged)
+    if of not in (None, stored.seal()):
+        stored.damaged(FILE, "it was written for another run than the one beside it")
+    return about(decision, names)
+
+
+def given(decision: Decision | str | Path, names: Sequence[str]) -> Decision:
+    """Return a decision about these classes.
+
+    Args:
+        decision: one, its file, or the folder of a run or a comparison that has one.
+        names: the classes.
+    """
+    if isinstance(decision, Decision):
+        return about(decision, names)
+    path = home(decision) / FILE if Path(decision).is_dir() else Path(decision)
+    if not path.is_file():
+        expected = "a Decision, its file, or a folder that has one"
+        raise _checks.fail("Run.decide", "decision", expected, repr(str(decision)), f"There is no file {path}.")
+    return about(Decision.load(path), names)
+
+
+def about(decision: Decision, names: Sequence[str]) -> Decision:
+    """Return a decision, after checking that it is about these classes."""
+    if list(decision.names) != list(names):
+        got = f"{list(decision.names)[:5]} where the run has {list(names)[:5]}"
+        raise _checks.fail("Decision", "names", "the classes of the run, in its order", got)
+    return decision
