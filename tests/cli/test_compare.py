@@ -350,7 +350,7 @@ def score_files(folder: Path, names: Any = None) -> list[str]:
 def test_scores(tmp_path: Path) -> None:
     paths = score_files(tmp_path)
     text = run("--scores", *paths, "--cost", "squared").stdout
-    assert "logits of 1 model · 3 classes · 90 val / 90 test" in text
+    assert "logits of 1 model · 3 classes, 0…2 by column · 90 val / 90 test" in text
     assert "Temperature and minimum-cost decisions cost" in text
     assert max(map(len, text.splitlines())) <= 100
     assert not list(tmp_path.glob("runs*"))
@@ -377,13 +377,29 @@ def test_scores_of_ordered_classes(tmp_path: Path) -> None:
     assert found["cost"]["example"] == "true top called low costs 10"
 
 
+def test_scores_in_tables(tmp_path: Path) -> None:
+    chance = np.random.default_rng(0)
+    for part in ("val", "test"):
+        y = chance.integers(3, size=90)
+        lines = [f"{chance.normal()},{chance.normal()},{chance.normal()},{'abc'[place]},x" for place in y]
+        (tmp_path / f"{part}.csv").write_text("\n".join(["c,a,b,truth,file", *lines]))
+    (tmp_path / "prices.csv").write_text(",a,b,c\na,0,1,2\nb,1,0,1\nc,9,1,0\n")
+    files = [str(tmp_path / f"{part}.csv") for part in ("val", "test")]
+    prices = ["--cost", str(tmp_path / "prices.csv")]
+    found = run("--scores", *files, "--label", "truth", "--ignore", "file", *prices, "--json")
+    assert json.loads(found.stdout)["data"]["names"] == ["c", "a", "b"]
+    refused("Got no y in", "--scores", *files, *prices)
+    refused("The column of labels: --label", "--scores", *files, *prices)
+    refused("Got 'x' for 'file' in row 0", "--scores", *files, "--label", "truth", *prices)
+
+
 @pytest.mark.parametrize(
     ("typed", "named"),
     [
         (["--methods", "nonsense", "--model", "nonsense"], "--methods, --model"),
         (["--seeds", "6"], "--seeds"),
         (["--plan", "x.toml"], "--plan"),
-        (["--epochs", "3", "--label", "y", "--out", "x", "--fresh"], "--epochs, --label, --out, --fresh"),
+        (["--epochs", "3", "--text", "t", "--fresh"], "--epochs, --text, --fresh"),
         (["--option", "lls.rank=2", "--set", "head_l2=1", "--workers", "1"], "--option, --set, --workers"),
         (["--examples", "2", "--inverted"], "--inverted, --examples"),
     ],
@@ -403,7 +419,7 @@ def test_scores_say_what_they_are(tmp_path: Path) -> None:
     refused("row 5 of", "--scores", *files)
     for kind in ("logits", "probabilities"):
         assert f"{kind} of 1 model" in run("--scores", *files, f"--{kind}").stdout
-    refused("`--scores` must be followed by NPZ files", "--scores", "--probabilities")
+    refused("`--scores` must be followed by NPZ, CSV or Parquet files", "--scores", "--probabilities")
 
 
 def test_scores_at_another_level(tmp_path: Path) -> None:
@@ -415,7 +431,7 @@ def test_scores_at_another_level(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "arguments"),
     [
-        ("`--scores` must be followed by NPZ files", []),
+        ("`--scores` must be followed by NPZ, CSV or Parquet files", []),
         ("which is not there", ["nowhere.npz", "test.npz"]),
         ("one or two files per model. Got 3", ["val.npz", "test.npz", "test.npz"]),
         ("without validation_scores", ["val.npz"]),
