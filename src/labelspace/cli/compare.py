@@ -43,7 +43,20 @@ Example: labelspace compare --scores val.npz test.npz --cost prices.csv"""
 # what is heeded beside these two flags
 OF_TABLES = ("label", "group_by", "ignore")
 WITH_SCORES = frozenset(
-    [*OF_TABLES, "scores", "data", "cost", "space", "names", "logits", "margin", "level", "as_json", "as_markdown"]
+    [
+        *OF_TABLES,
+        "scores",
+        "data",
+        "cost",
+        "space",
+        "names",
+        "logits",
+        "margin",
+        "level",
+        "out",
+        "as_json",
+        "as_markdown",
+    ]
 )
 WITH_PLAN = frozenset(["plan", "out", "fresh", "workers", "examples", "as_json", "as_markdown"])
 
@@ -189,9 +202,10 @@ def compare(
             ignore=ignore or (),
             margin=MARGIN if margin is None else margin,
             level=LEVEL if level is None else level,
+            out=out,
             command=_command(),
         )
-        _print(found, as_json, as_markdown)
+        _print(found, as_json, as_markdown, found.save_html())
         return
     if logits is not None:
         raise InputError("", "--logits` and `--probabilities", "given with --scores", "one of them without")

@@ -11,13 +11,14 @@ from torch import Tensor
 from labelspace import _checks
 from labelspace._tables import is_there
 from labelspace.comparison.knowledge import Knowledge, known
-from labelspace.comparison.outcome import Judge, Outcome
+from labelspace.comparison.outcome import Outcome
 from labelspace.comparison.result import Comparison
-from labelspace.comparison.rows import Judged, against_reference, make_row
-from labelspace.comparison.score_models import Gathered, Model, gather_scores
+from labelspace.comparison.rows import About, Judged, against_reference, make_row
+from labelspace.comparison.score_folder import Found, choose, folder_for, leave, next_command, run_names
+from labelspace.comparison.score_models import Gathered, gather_scores
 from labelspace.comparison.summary import VERSIONS, caveats, costliest, extra_columns, prices_facts, space_facts
 from labelspace.comparison.verdict import judge_decisions, judge_rows
-from labelspace.results import Data, Result, Verdict
+from labelspace.results import Best, Data, Result, Verdict
 from labelspace.serving.score_files import Beside
 from labelspace.serving.score_kind import Kind
 from labelspace.space import LabelSpace
@@ -39,6 +40,7 @@ def compare_scores(
     ignore: Sequence[str] = (),
     margin: float = MARGIN,
     level: float = LEVEL,
+    out: str | Path | None = None,
     command: str = "",
 ) -> Comparison:
     """Say what temperature and minimum-cost decisions save on given scores, and how named models differ.
@@ -67,6 +69,8 @@ def compare_scores(
         ignore: columns of tables that are no classes.
         margin: relative changes within ± this do not matter, in (0, 1].
         level: of the intervals, in (0, 1).
+        out: the folder that holds comparisons: one of its own is made there, for the page and the best decision, which
+            ``labelspace predict`` takes for new scores. None writes nothing.
         command: how it was asked for.
 
     Example:
@@ -83,16 +87,21 @@ def compare_scores(
     knowledge = _known(gathered, cost, space)
     judge = knowledge.judge(gathered.classes, gathered.models[0].scores[0].test_y)
     outcomes = [Outcome(model.scores, judge) for model in gathered.models]
-    rows = [_row(model.name, outcome, number) for number, (model, outcome) in enumerate(_paired(gathered, outcomes))]
-    rows = against_reference(rows, level, gathered.groups, fixed=True)
-    result = _result(
-        gathered, knowledge, judge, outcomes, rows, _verdict(rows, margin, level, gathered.groups), command
-    )
-    return Comparison(None, result)
+    found = Found(knowledge, outcomes, choose(outcomes))
+    folder = None if out is None else folder_for(out, gathered, knowledge, (margin, level))
+    rows = against_reference(_rows(gathered, outcomes, folder is not None), level, gathered.groups, fixed=True)
+    result = _result(gathered, found, rows, _verdict(rows, margin, level, gathered.groups), folder, command)
+    if folder is not None:
+        leave(folder, gathered, found, result)
+    return Comparison(folder, result)
 
 
-def _paired(gathered: Gathered, outcomes: Sequence[Outcome]) -> list[tuple[Model, Outcome]]:
-    return list(zip(gathered.models, outcomes, strict=True))
+def _rows(gathered: Gathered, outcomes: Sequence[Outcome], kept: bool) -> list[Judged]:
+    rows = []
+    for number, (model, outcome) in enumerate(zip(gathered.models, outcomes, strict=True)):
+        about: About = {"label": model.name, "role": "method" if number else "reference"}
+        rows.append(make_row(outcome, **about, **({"runs": run_names(model, number)} if kept else {})))
+    return rows
 
 
 def _verdict(rows: Sequence[Judged], margin: float, level: float, groups: Tensor | None) -> Verdict:
@@ -102,32 +111,28 @@ def _verdict(rows: Sequence[Judged], margin: float, level: float, groups: Tensor
 
 
 def _result(
-    gathered: Gathered,
-    knowledge: Knowledge,
-    judge: Judge,
-    outcomes: Sequence[Outcome],
-    rows: Sequence[Judged],
-    verdict: Verdict,
-    command: str,
+    gathered: Gathered, found: Found, rows: Sequence[Judged], verdict: Verdict, folder: Path | None, command: str
 ) -> Result:
-    best = min(range(len(rows)), key=lambda number: rows[number].validation_cost)
-    first = gathered.models[0].scores[0]
+    row, seed = found.chosen
+    judge, first = found.outcomes[0].judge, gathered.models[0].scores[0]
     counts = {"validation": len(first.validation_y), "test": len(first.test_y)}
+    run = None if folder is None else run_names(gathered.models[row], row)[seed]
     return Result(
-        title=_title(gathered, counts, knowledge.spoken.cost),
+        title=_title(gathered, counts, found.knowledge.spoken.cost),
         data=Data(name="scores", names=gathered.classes, counts=counts, **_grouped(gathered.groups)),
         seeds=tuple(range(len(gathered.models[0].scores))),
-        cost=prices_facts(knowledge, judge),
-        space=space_facts(knowledge),
+        cost=prices_facts(found.knowledge, judge),
+        space=space_facts(found.knowledge),
         decision=judge.rule,
         extra=extra_columns(rows[0]),
-        rows=tuple(row.row() for row in rows),
+        rows=tuple(each.row() for each in rows),
         verdict=verdict,
         warnings=tuple(caveats(rows, None, gathered.notes, gathered.groups, verdict.level)),
-        costliest=costliest(outcomes[best], gathered.classes),
+        costliest=costliest(found.outcomes[row], gathered.classes),
+        best=Best(label=gathered.models[row].name, run=run, rule=judge.rule),
         command=command,
         versions=VERSIONS,
-        next=None,
+        next=None if folder is None else next_command(folder),
     )
 
 
@@ -141,10 +146,6 @@ class Grouped(TypedDict):
 def _grouped(groups: Tensor | None) -> Grouped:
     known = groups is not None
     return {"group_by": "groups" if known else None, "test_groups": len(torch.unique(groups)) if known else None}
-
-
-def _row(name: str, outcome: Outcome, number: int) -> Judged:
-    return make_row(outcome, label=name, role="method" if number else "reference")
 
 
 def _title(gathered: Gathered, counts: dict[str, int], about: str) -> str:
