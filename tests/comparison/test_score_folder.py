@@ -11,7 +11,7 @@ from labelspace import Decision
 from labelspace.comparison import Comparison, compare_scores
 from labelspace.comparison.score_folder import run_names
 from labelspace.comparison.score_models import Model
-from labelspace.serving.decided import Met, decisions, load
+from labelspace.serving.alone import Met, decisions, load
 from labelspace.spec.price_tables import names_in
 
 NAMES = ["low", "mid", "high"]

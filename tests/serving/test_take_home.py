@@ -10,8 +10,8 @@ import torch
 from labelspace import metrics
 from labelspace._checks import DamagedError
 from labelspace.decisions.decision import Decision
+from labelspace.serving.alone import Alone, load
 from labelspace.serving.card import card
-from labelspace.serving.decided import Alone, load
 from labelspace.serving.predictions import ready
 from labelspace.serving.take_home import take_decision, take_home, tidy
 from labelspace.training.run import Run, train

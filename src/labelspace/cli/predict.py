@@ -66,7 +66,7 @@ def predict(
 
     Example: labelspace predict runs/digits-1a2b3c4d/best scans/ -o predictions.csv --abstain-cost 0.5
     """
-    from labelspace.serving import decided, predictions
+    from labelspace.serving import alone, predictions
 
     if spreadsheet and ((as_json and output is None) or str(output).lower().endswith(".parquet")):
         raise InputError(
@@ -74,16 +74,16 @@ def predict(
         )
     if output is not None:
         check_output("predict", output, new, (*TABLES, ".txt"))
-    alone = decided.place_of(run)
-    if alone is not None:
+    place = alone.place_of(run)
+    if place is not None:
         _refuse_for_scores({"--beam": beam is not None, "--device": device != "cpu"})
         if output is not None:
             check_output("predict", output, new, TABLES)
-        of = decided.load(alone, allow_damaged)
+        of = alone.load(place, allow_damaged)
         decision = of.decision if abstain_cost is None else of.decision.with_abstain_cost(abstain_cost)
-        met = decided.Met()
-        found = decided.decisions(of._replace(decision=decision), new, met, keep or [])
-        _write(Written(alone, decision, None), new, found, met, output, as_json, spreadsheet)
+        met = alone.Met()
+        found = alone.decisions(of._replace(decision=decision), new, met, keep or [])
+        _write(Written(place, decision, None), new, found, met, output, as_json, spreadsheet)
         return
     prepared = predictions.ready(run, allow_damaged=allow_damaged)
     if prepared.run.preprocessing["kind"] == "sequences":

@@ -17,7 +17,7 @@ from labelspace.comparison.knowledge import Knowledge
 from labelspace.comparison.outcome import Outcome, Scores
 from labelspace.comparison.score_models import Gathered, Model
 from labelspace.results import DRAWN_FROM, Result
-from labelspace.serving.decided import Alone
+from labelspace.serving.alone import Alone
 from labelspace.serving.decision_card import decision_card
 from labelspace.serving.take_home import take_decision
 from labelspace.space import LabelSpace

@@ -11,8 +11,8 @@ from labelspace import _checks, _files
 from labelspace.decisions.decision import Decision
 from labelspace.records import CONFIG, ENVIRONMENT, FILES, RESULT, TIMES, TRANSLATIONS, RunFolder, option_file
 from labelspace.results import Result
+from labelspace.serving.alone import SCORES, Alone
 from labelspace.serving.card import card
-from labelspace.serving.decided import SCORES, Alone
 from labelspace.serving.predictions import FILE, check_names
 from labelspace.serving.text_card import text_card
 from labelspace.training.run import Run, keep

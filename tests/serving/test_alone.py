@@ -11,7 +11,7 @@ import torch
 
 from labelspace._checks import DamagedError
 from labelspace.decisions.decision import Decision
-from labelspace.serving.decided import SCORES, Alone, Met, decisions, load, place_of
+from labelspace.serving.alone import SCORES, Alone, Met, decisions, load, place_of
 from labelspace.serving.take_home import take_decision
 
 NAMES = ("low", "mid", "high")
@@ -92,7 +92,7 @@ def test_one_bad_row_spoils_one_row() -> None:
 
 
 def test_more_rows_than_a_piece(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("labelspace.serving.decided.ROWS", 7)
+    monkeypatch.setattr("labelspace.serving.alone.ROWS", 7)
     check(decided(pd.DataFrame(LOGITS, columns=NAMES), "logits")[0], by_hand())
 
 
