@@ -335,6 +335,15 @@ def test_a_folder_without_permission(sizes: str, tmp_path: Path) -> None:
         pytest.skip("this user may write everywhere")
 
 
+def scored(folder: Path, *arguments: str) -> Result:
+    return run("--scores", *arguments, "--out", str(folder / "runs"))
+
+
+def without_places(text: str) -> list[str]:
+    """Return the lines but those with paths, which are as long as they are."""
+    return [line for line in text.splitlines() if not line.startswith(("Next", "Report"))]
+
+
 def score_files(folder: Path, names: Any = None) -> list[str]:
     chance = np.random.default_rng(0)
     paths = []
@@ -349,32 +358,49 @@ def score_files(folder: Path, names: Any = None) -> list[str]:
 
 def test_scores(tmp_path: Path) -> None:
     paths = score_files(tmp_path)
-    text = run("--scores", *paths, "--cost", "squared").stdout
-    assert "logits of 1 model · 3 classes · 90 val / 90 test" in text
+    text = scored(tmp_path, *paths, "--cost", "squared").stdout
+    assert "logits of 1 model · 3 classes, 0…2 by column · 90 val / 90 test" in text
     assert "Temperature and minimum-cost decisions cost" in text
-    assert max(map(len, text.splitlines())) <= 100
-    assert not list(tmp_path.glob("runs*"))
-    found = json.loads(run("--scores", *paths, "--cost", "squared", "--json").stdout)
-    assert (found["folder"], found["report"]) == (None, None)
-    assert run("--scores", *paths, "--cost", "squared", "--markdown").stdout.count("\n|") == 3
+    assert max(map(len, without_places(text))) <= 100
+    found = json.loads(scored(tmp_path, *paths, "--cost", "squared", "--json").stdout)
+    assert Path(found["report"]) == Path(found["folder"]) / "report.html"
+    assert found["next"] == f"labelspace predict {found['folder']}/best NEW_SCORES"
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == [Path(found["folder"]).name]  # the same each time
+    assert scored(tmp_path, *paths, "--cost", "squared", "--markdown").stdout.count("\n|") == 3
 
 
 def test_named_scores(tmp_path: Path) -> None:
     pair = ",".join(score_files(tmp_path))
-    found = json.loads(run("--scores", f"ResNet={pair}", f"ViT={pair}", "--cost", "squared", "--json").stdout)
+    found = json.loads(scored(tmp_path, f"ResNet={pair}", f"ViT={pair}", "--cost", "squared", "--json").stdout)
     assert [row["label"] for row in found["rows"]] == ["ResNet", "ViT"]
     assert found["verdict"]["kind"] == "undecided"  # 90 samples in which nothing differs leave room for 3 in 90
-    wide = run("--scores", f"{'r' * 60}={pair}", f"{'s' * 60}={pair}", "--cost", "squared").stdout
-    assert max(map(len, wide.splitlines())) <= 100
+    wide = scored(tmp_path, f"{'r' * 60}={pair}", f"{'s' * 60}={pair}", "--cost", "squared").stdout
+    assert max(map(len, without_places(wide))) <= 100
     assert "s" * 60 in wide
 
 
 def test_scores_of_ordered_classes(tmp_path: Path) -> None:
     paths = score_files(tmp_path)
     order = ["--names", "mid, low, top", "--space", "low<mid<top", "--cost", "under=5,over=1"]
-    found = json.loads(run("--scores", *paths, *order, "--json").stdout)
+    found = json.loads(scored(tmp_path, *paths, *order, "--json").stdout)
     assert found["data"]["names"] == ["mid", "low", "top"]
     assert found["cost"]["example"] == "true top called low costs 10"
+
+
+def test_scores_in_tables(tmp_path: Path) -> None:
+    chance = np.random.default_rng(0)
+    for part in ("val", "test"):
+        y = chance.integers(3, size=90)
+        lines = [f"{chance.normal()},{chance.normal()},{chance.normal()},{'abc'[place]},x" for place in y]
+        (tmp_path / f"{part}.csv").write_text("\n".join(["c,a,b,truth,file", *lines]))
+    (tmp_path / "prices.csv").write_text(",a,b,c\na,0,1,2\nb,1,0,1\nc,9,1,0\n")
+    files = [str(tmp_path / f"{part}.csv") for part in ("val", "test")]
+    prices = ["--cost", str(tmp_path / "prices.csv")]
+    found = scored(tmp_path, *files, "--label", "truth", "--ignore", "file", *prices, "--json")
+    assert json.loads(found.stdout)["data"]["names"] == ["c", "a", "b"]
+    refused("Got no y in", "--scores", *files, *prices)
+    refused("The column of labels: --label", "--scores", *files, *prices)
+    refused("Got 'x' for 'file' in row 0", "--scores", *files, "--label", "truth", *prices)
 
 
 @pytest.mark.parametrize(
@@ -383,7 +409,7 @@ def test_scores_of_ordered_classes(tmp_path: Path) -> None:
         (["--methods", "nonsense", "--model", "nonsense"], "--methods, --model"),
         (["--seeds", "6"], "--seeds"),
         (["--plan", "x.toml"], "--plan"),
-        (["--epochs", "3", "--label", "y", "--out", "x", "--fresh"], "--epochs, --label, --out, --fresh"),
+        (["--epochs", "3", "--text", "t", "--fresh"], "--epochs, --text, --fresh"),
         (["--option", "lls.rank=2", "--set", "head_l2=1", "--workers", "1"], "--option, --set, --workers"),
         (["--examples", "2", "--inverted"], "--inverted, --examples"),
     ],
@@ -402,12 +428,12 @@ def test_scores_say_what_they_are(tmp_path: Path) -> None:
     files = [str(tmp_path / "val.npz"), str(tmp_path / "test.npz")]
     refused("row 5 of", "--scores", *files)
     for kind in ("logits", "probabilities"):
-        assert f"{kind} of 1 model" in run("--scores", *files, f"--{kind}").stdout
-    refused("`--scores` must be followed by NPZ files", "--scores", "--probabilities")
+        assert f"{kind} of 1 model" in scored(tmp_path, *files, f"--{kind}").stdout
+    refused("`--scores` must be followed by NPZ, CSV or Parquet files", "--scores", "--probabilities")
 
 
 def test_scores_at_another_level(tmp_path: Path) -> None:
-    found = json.loads(run("--scores", *score_files(tmp_path), "--cost", "squared", "--level", "0.9", "--json").stdout)
+    found = json.loads(scored(tmp_path, *score_files(tmp_path), "--cost", "squared", "--level", "0.9", "--json").stdout)
     assert found["verdict"]["level"] == 0.9
     assert "kappa" in [extra["key"] for extra in found["extra"]]
 
@@ -415,7 +441,7 @@ def test_scores_at_another_level(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "arguments"),
     [
-        ("`--scores` must be followed by NPZ files", []),
+        ("`--scores` must be followed by NPZ, CSV or Parquet files", []),
         ("which is not there", ["nowhere.npz", "test.npz"]),
         ("one or two files per model. Got 3", ["val.npz", "test.npz", "test.npz"]),
         ("without validation_scores", ["val.npz"]),
@@ -444,7 +470,7 @@ def test_as_a_process_of_its_own(tmp_path: Path) -> None:
     assert "Did you mean 'semantic'?" in bad.stderr
     assert len(bad.stderr.strip().splitlines()) == 1
     good = subprocess.run(
-        [*command, "--scores", *score_files(tmp_path), "--cost", "squared", "--json"],
+        [*command, "--scores", *score_files(tmp_path), "--cost", "squared", "--json", "--out", str(tmp_path)],
         capture_output=True,
         text=True,
         check=False,
@@ -467,5 +493,5 @@ def test_names_of_scores_may_hold_commas(tmp_path: Path) -> None:
     y = np.arange(60) % 3
     np.savez(tmp_path / "part.npz", scores=np.eye(3)[y] + np.random.default_rng(0).normal(size=(60, 3)), y=y)
     part = str(tmp_path / "part.npz")
-    result = run("--scores", part, part, "--names", 'low,"mid, say", high,', "--json")
+    result = scored(tmp_path, part, part, "--names", 'low,"mid, say", high,', "--json")
     assert json.loads(result.stdout)["data"]["names"] == ["low", "mid, say", "high"]

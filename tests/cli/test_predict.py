@@ -17,7 +17,7 @@ from click.testing import Result
 from PIL import Image
 from typer.testing import CliRunner
 
-from labelspace import data
+from labelspace import compare_scores, data
 from labelspace.cli.predict import predict
 from labelspace.decisions.decision import Decision
 from labelspace.serving.take_home import take_home
@@ -306,3 +306,63 @@ def test_probabilities_of_all_classes_and_expected_costs(digits: tuple[Run, Deci
     plain = rows_of(invoke(run.folder, folder / "new.npz", "--expected-cost").stdout)
     missed = [1 - float(row["probability"]) for row in plain]  # without prices every mistake costs 1
     np.testing.assert_allclose([float(row["expected_cost"]) for row in plain], missed, atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def of_scores(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a comparison of scores left, and new ones, some of them no numbers."""
+    folder = tmp_path_factory.mktemp("scores")
+    chance = np.random.default_rng(0)
+    y = chance.integers(3, size=200)
+    scores = 2 * np.eye(3)[y] + chance.normal(size=(200, 3))
+    names = np.array(["low", "mid", "high"])
+    parts = [{"scores": scores[place], "y": y[place], "names": names} for place in (slice(100), slice(100, None))]
+    compare_scores(parts, cost=PRICES, out=folder)
+    lines = [f"{who},{high},{low},{mid}" for who, (low, mid, high) in enumerate(scores[:20].tolist())]
+    (folder / "new.csv").write_text("\n".join(["id,high,low,mid", *lines]))
+    (folder / "bad.csv").write_text("\n".join(["id,high,low,mid", "7,1,x,2", *lines]))
+    np.save(folder / "scores.npy", scores[:20])
+    return folder
+
+
+PRICES = np.array([[0.0, 1, 4], [2, 0, 1], [9, 2, 0]])
+
+
+def test_a_decision_without_a_model_takes_scores(of_scores: Path, tmp_path: Path) -> None:
+    (folder,) = of_scores.glob("scores-*")
+    text = invoke(folder / "best", of_scores / "new.csv", "--keep", "id").stdout
+    more = rows_of(invoke(folder, of_scores / "new.csv", "--keep", "id", "--expected-cost", "--per-class").stdout)
+    temperature = json.loads((folder / "best" / "decision.json").read_text())["temperature"]
+    scores = np.load(of_scores / "scores.npy")
+    p = np.exp(scores / temperature)
+    p /= p.sum(axis=1, keepdims=True)
+    names = ["low", "mid", "high"]
+    found = rows_of(text)
+    assert [row["decision"] for row in found] == [names[place] for place in (p @ PRICES).argmin(axis=1)]
+    assert [row["class"] for row in found] == [names[place] for place in p.argmax(axis=1)]
+    assert [row["id"] for row in found] == [str(who) for who in range(20)]
+    np.testing.assert_allclose([float(row["expected_cost"]) for row in more], (p @ PRICES).min(axis=1), atol=1e-6)
+    shares = [[float(row[f"probability_{name}"]) for name in names] for row in more]
+    np.testing.assert_allclose(shares, p, atol=1e-6)
+    np.testing.assert_allclose([float(row["probability"]) for row in found], p.max(axis=1), atol=1e-6)
+    invoke(folder, of_scores / "new.csv", "--keep", "id", "-o", tmp_path / "out.csv")  # its best is meant
+    assert (tmp_path / "out.csv").read_text() == text
+    facts = json.loads(invoke(folder, of_scores / "new.csv", "--keep", "id", "--json", "--abstain-cost", "0").stdout)
+    assert (facts["rows"], facts["abstained"], facts["run"]) == (20, 20, str(folder / "best"))
+
+
+def test_new_scores_that_are_none(of_scores: Path) -> None:
+    (folder,) = of_scores.glob("scores-*")
+    bad = invoke(folder, of_scores / "bad.csv", "--keep", "id")
+    assert "not read: 0 ('x' for 'low')" in bad.stderr
+    assert rows_of(bad.stdout)[0] == {"row": "0", "id": "7", **dict.fromkeys(OWN, ""), "note": "'x' for 'low'"}
+    for words, arguments in (
+        ("`NEW` must be scores of the classes of the decision. Got 'id' in", [of_scores / "new.csv"]),
+        ("`NEW` must be the path of an NPZ, CSV or Parquet file. Got 'nowhere.csv'", ["nowhere.csv"]),
+        ("`--beam` must be given for a model", [of_scores / "new.csv", "--beam", "2"]),
+        ("`--device` must be given for a model", [of_scores / "new.csv", "--device", "cuda"]),
+        ("a table with a column 'nothing'. Got no 'nothing' among", [of_scores / "new.csv", "--keep", "nothing"]),
+    ):
+        said = invoke(folder, *arguments, code=2).stderr
+        assert words in said
+        assert len(said.strip().splitlines()) == 1

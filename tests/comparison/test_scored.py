@@ -66,9 +66,8 @@ def test_one_model() -> None:
     assert found.folder is None
     assert found.verdict.subject == "min-cost"
     assert not found.verdict.indicative
-    assert (
-        found.content["title"] == "logits of 1 model · 3 classes · 120 val / 200 test · 1 seed · cost: squared distance"
-    )
+    said = "logits of 1 model · 3 classes, 0…2 by column · 120 val / 200 test · 1 seed · cost: squared distance"
+    assert found.content["title"] == said
     assert json.loads(json.dumps(found.content, allow_nan=False)) == found.content
     assert "vs model" not in found.table()  # there is nothing it could be compared with
 

@@ -10,9 +10,10 @@ import torch
 from labelspace import metrics
 from labelspace._checks import DamagedError
 from labelspace.decisions.decision import Decision
+from labelspace.serving.alone import Alone, load
 from labelspace.serving.card import card
 from labelspace.serving.predictions import ready
-from labelspace.serving.take_home import take_home
+from labelspace.serving.take_home import take_decision, take_home, tidy
 from labelspace.training.run import Run, train
 from small_results import result
 
@@ -157,3 +158,31 @@ def test_many_classes_are_cut() -> None:
     run = train(([[float(i)] for i in range(600)], y), model="linear", epochs=1)
     text = card(run, Decision("argmax", 1.0, None, run.preprocessing["names"]))
     assert "… and 20 more" in text
+
+
+def test_a_decision_takes_the_place_of_a_run_and_the_other_way_round(
+    run: Run, decision: Decision, tmp_path: Path
+) -> None:
+    """Nothing of the one is left beside the other; what somebody put there stays."""
+    best = take_home(run, decision, tmp_path / "best")
+    (best / "notes.txt").write_text("mine")
+    take_decision(Alone(decision, "logits", "model"), best, "a card")
+    kept = ["README.md", "decision.json", "notes.txt", "scores.json"]
+    assert sorted(path.name for path in best.iterdir()) == kept
+    assert load(best).kind == "logits"
+    take_home(run, decision, best)
+    assert not (best / "scores.json").exists()
+    assert ready(best).decision.plain() == decision.plain()
+
+
+def test_a_whole_decision_that_a_killed_process_left_is_put_in_place(decision: Decision, tmp_path: Path) -> None:
+    best = take_decision(Alone(decision, "logits", "model"), tmp_path / "best", "a card")
+    stale = tmp_path / f".best.{'0' * 32}.part"
+    best.rename(stale)
+    tidy(best)
+    assert load(best).model == "model"
+    best.rename(stale)
+    (stale / "README.md").unlink()  # it comes last
+    tidy(best)
+    assert not best.exists()
+    assert not stale.exists()

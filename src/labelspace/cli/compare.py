@@ -41,8 +41,22 @@ Example: labelspace compare multi30k --model seq2seq-256 --seeds 3 --epochs 12
 Example: labelspace compare --scores val.npz test.npz --cost prices.csv"""
 
 # what is heeded beside these two flags
+OF_TABLES = ("label", "group_by", "ignore")
 WITH_SCORES = frozenset(
-    ["scores", "data", "cost", "space", "names", "logits", "margin", "level", "as_json", "as_markdown"]
+    [
+        *OF_TABLES,
+        "scores",
+        "data",
+        "cost",
+        "space",
+        "names",
+        "logits",
+        "margin",
+        "level",
+        "out",
+        "as_json",
+        "as_markdown",
+    ]
 )
 WITH_PLAN = frozenset(["plan", "out", "fresh", "workers", "examples", "as_json", "as_markdown"])
 
@@ -52,7 +66,7 @@ WITH_PLAN = frozenset(["plan", "out", "fresh", "workers", "examples", "as_json",
 def compare(
     context: typer.Context,
     data: Annotated[
-        list[str] | None, typer.Argument(help="A dataset's name, a folder or a file; with --scores, NPZ files.")
+        list[str] | None, typer.Argument(help="A dataset's name, a folder or a file; with --scores, files of scores.")
     ] = None,
     methods: Annotated[
         str | None,
@@ -160,11 +174,15 @@ def compare(
 ) -> None:
     """Compare label methods on your data: cost, accuracy and calibration, with intervals, controls and a report.
 
-    With --scores it takes validation and test scores (arrays `scores` and `y` in NPZ files) of any model and says what
-    temperature and minimum-cost decisions save; NAME=FILE compares models, the first one being the reference.
+    With --scores it takes validation and test scores of any model and says what temperature and minimum-cost decisions
+    save: NPZ files with arrays `scores`, `y` and `names`, or CSV and Parquet files with a column for each class and one
+    of labels, `y`. One file may hold both parts (`validation_scores`, …; in tables a column `part`). NAME=FILE, or
+    NAME=VALIDATION,TEST, compares models, the first one being the reference.
     """
     from labelspace.comparison import compare as compare_labels
+    from labelspace.comparison import compare_scores
     from labelspace.comparison.plan import OWN, TRAINING
+    from labelspace.comparison.scored import LEVEL, MARGIN
     from labelspace.sweeps.executors import Processes
 
     given = data or []
@@ -173,8 +191,21 @@ def compare(
         kind: Literal["logits", "probabilities"] | None = None
         if logits is not None:
             kind = "logits" if logits else "probabilities"
-        levels = {name: value for name, value in (("margin", margin), ("level", level)) if value is not None}
-        _print(_scored(given, cost, space, names, kind, levels), as_json, as_markdown)
+        found = compare_scores(
+            _by_name(given),
+            cost=cost,
+            space=space,
+            names=None if names is None else names_in("compare", "names", names),
+            kind=kind,
+            label=label or "y",
+            group_by=group_by or "groups",
+            ignore=ignore or (),
+            margin=MARGIN if margin is None else margin,
+            level=LEVEL if level is None else level,
+            out=out,
+            command=_command(),
+        )
+        _print(found, as_json, as_markdown, found.save_html())
         return
     if logits is not None:
         raise InputError("", "--logits` and `--probabilities", "given with --scores", "one of them without")
@@ -258,28 +289,20 @@ def _refuse_beside(context: typer.Context, flag: str, allowed: frozenset[str], r
         raise InputError("", flag, f"given without {', '.join(typed)}", "both", remedy)
 
 
-def _scored(
-    given: list[str],
-    cost: str | None,
-    space: str | None,
-    names: str | None,
-    kind: Literal["logits", "probabilities"] | None,
-    levels: dict[str, float],
-) -> "Comparison":
-    from labelspace.comparison import compare_scores
-
+def _by_name(given: list[str]) -> list[str] | dict[str, list[str]]:
+    """Return files of scores, of each model where there are names."""
     if not given:
-        raise InputError("", "--scores", "followed by NPZ files", "none", "For example --scores val.npz test.npz.")
+        remedy = "For example --scores val.npz test.npz."
+        raise InputError("", "--scores", "followed by NPZ, CSV or Parquet files", "none", remedy)
     named = [entry.partition("=") for entry in given]
-    pairs: list[str] | dict[str, list[str]] = given
-    if all(equals and name for name, equals, _ in named):
-        pairs = {name: files.split(",") for name, _, files in named}
-        if len(pairs) < len(named):
-            raise InputError("", "--scores", "given with a different name for every model", "one twice")
-    elif any(equals for _, equals, _ in named):
+    if not any(equals for _, equals, _ in named):
+        return given
+    if not all(equals and name for name, equals, _ in named):
         raise InputError("", "--scores", "VALIDATION TEST, or NAME=FILE for every model", "both forms")
-    classes = None if names is None else names_in("compare", "names", names)
-    return compare_scores(pairs, cost=cost, space=space, names=classes, kind=kind, command=_command(), **levels)
+    models = {name: files.split(",") for name, _, files in named}
+    if len(models) < len(named):
+        raise InputError("", "--scores", "given with a different name for every model", "one twice")
+    return models
 
 
 def _command() -> str:

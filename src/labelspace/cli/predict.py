@@ -1,9 +1,9 @@
 """`labelspace predict`: what a finished run says of new samples."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -15,7 +15,10 @@ from labelspace.cli.table_output import TABLES, Write, check_output, stopped_cle
 from labelspace.cli.translations import translate
 
 if TYPE_CHECKING:
-    from labelspace.serving.predictions import Ready, Tally
+    from labelspace.data.tables import Columns
+    from labelspace.decisions.decision import Decision
+    from labelspace.serving.predictions import Tally
+    from labelspace.training.run import Run
 
 # so many samples are named on the screen; the file and --json have them all
 SHOWN = 20
@@ -24,11 +27,12 @@ SHOWN = 20
 @bad_input_exits
 @speaks_of_flags()
 def predict(
-    run: Annotated[Path, typer.Argument(help="Folder of a run, or `best` of a comparison.")],
+    run: Annotated[Path, typer.Argument(help="Folder of a run, or `best` of a comparison, also one of scores.")],
     new: Annotated[
         str,
         typer.Argument(
-            help="Folder of pictures, a picture, a CSV, Parquet or NPZ file; texts to translate, one a line."
+            help="Folder of pictures, a picture, a CSV, Parquet or NPZ file (of scores, where a decision has no model);"
+            " texts to translate, one a line."
         ),
     ],
     output: Annotated[
@@ -64,11 +68,12 @@ def predict(
     prices. A sample that cannot be read spoils its own row alone: it is empty, `note` says why, and a warning counts
     such rows; if all are such, nothing is written. `note` also names a number far outside those of training. Names are
     written as they are, so that programs find them again: a spreadsheet takes one that begins with = + - or @ for a
-    formula, which --spreadsheet prevents. A model of sequences writes a translation for each line.
+    formula, which --spreadsheet prevents. A model of sequences writes a translation for each line. What
+    `compare --scores` left holds no model: NEW are then new scores, with a column for each class.
 
     Example: labelspace predict runs/digits-1a2b3c4d/best scans/ -o predictions.csv --abstain-cost 0.5
     """
-    from labelspace.serving import predictions
+    from labelspace.serving import alone, predictions
 
     if spreadsheet and ((as_json and output is None) or str(output).lower().endswith(".parquet")):
         raise InputError(
@@ -76,6 +81,18 @@ def predict(
         )
     if output is not None:
         check_output("predict", output, new, (*TABLES, ".txt"))
+    extra = predictions.Extra(expected_cost, per_class)
+    place = alone.place_of(run)
+    if place is not None:
+        _refuse_for_scores({"--beam": beam is not None, "--device": device != "cpu"})
+        if output is not None:
+            check_output("predict", output, new, TABLES)
+        of = alone.load(place, allow_damaged)
+        decision = of.decision if abstain_cost is None else of.decision.with_abstain_cost(abstain_cost)
+        met = alone.Met()
+        found = alone.decisions(of._replace(decision=decision), new, met, keep or [], extra)
+        _write(Written(place, decision, None), new, found, met, output, as_json, spreadsheet)
+        return
     prepared = predictions.ready(run, allow_damaged=allow_damaged)
     if prepared.run.preprocessing["kind"] == "sequences":
         asked = {"--abstain-cost": abstain_cost, "--keep": keep, "--spreadsheet": spreadsheet or None}
@@ -89,10 +106,38 @@ def predict(
     if abstain_cost is not None:
         prepared = prepared._replace(decision=prepared.decision.with_abstain_cost(abstain_cost))
     tally = predictions.Tally()
-    extra = predictions.Extra(expected_cost, per_class)
+    found = predictions.predictions(prepared, new, tally, keep or [], device, extra)
+    of_run = Written(prepared.run.folder, prepared.decision, prepared.run)
+    _write(of_run, new, found, tally, output, as_json, spreadsheet)
+
+
+class Written(NamedTuple):
+    """Where what is written comes from: the folder, how it decides, and the run, if there is one."""
+
+    folder: Path | None
+    decision: "Decision"
+    run: "Run | None"
+
+
+def _refuse_for_scores(typed: dict[str, bool]) -> None:
+    for name, given in typed.items():
+        if given:
+            raise InputError("", name, "given for a model", "it for a decision without one")
+
+
+def _write(
+    of: Written,
+    new: str,
+    found: Iterable["Columns"],
+    tally: "Tally",
+    output: Path | None,
+    as_json: bool,
+    spreadsheet: bool,
+) -> None:
+    """Write what was found, and say what was met."""
     rows: list[dict[str, object]] = []
-    with stopped_cleanly(), _table(output, as_json, rows, spreadsheet) as write, _bar(prepared, new) as advance:
-        for columns in predictions.predictions(prepared, new, tally, keep or [], device, extra):
+    with stopped_cleanly(), _table(output, as_json, rows, spreadsheet) as write, _bar(of.run, new) as advance:
+        for columns in found:
             write(columns)
             advance(tally.rows)
         if not tally.rows:
@@ -101,7 +146,7 @@ def predict(
             name, why = tally.unread[0]
             raise InputError("", "NEW", "samples that can be read", f"{tally.rows} that cannot, first {name} ({why})")
     with stopped_cleanly():
-        _report(prepared, tally, output, rows if as_json else None)
+        _report(of, tally, output, rows if as_json else None)
     if tally.unread:
         count = f"{len(tally.unread):,} of {tally.rows:,} samples"
         errors.print(f"warning: {count} could not be read; their rows are empty but for `note`.", style="yellow")
@@ -119,25 +164,23 @@ def _table(output: Path | None, as_json: bool, rows: list[dict[str, object]], sp
 
 
 @contextmanager
-def _bar(prepared: "Ready", new: str) -> Iterator[Callable[[int], None]]:
+def _bar(run: "Run | None", new: str) -> Iterator[Callable[[int], None]]:
     """Show how far it is."""
     from labelspace.training.inputs import Inputs
 
     with bars() as bar:
-        total = Inputs(prepared.run.preprocessing, prepared.run.config.backbone).count(new)
+        total = None if run is None else Inputs(run.preprocessing, run.config.backbone).count(new)
         task = bar.add_task(f"predict {Path(new).name}", total=total)
         yield lambda done: bar.update(task, completed=done)
 
 
-def _report(prepared: "Ready", tally: "Tally", output: Path | None, rows: list[dict[str, object]] | None) -> None:
+def _report(of: Written, tally: "Tally", output: Path | None, rows: list[dict[str, object]] | None) -> None:
     if rows is not None:
         facts = {
-            "run": str(prepared.run.folder),
-            "decision": {
-                name: value for name, value in prepared.decision.plain().items() if name not in ("cost", "names")
-            },
+            "run": str(of.folder),
+            "decision": {name: value for name, value in of.decision.plain().items() if name not in ("cost", "names")},
             "rows": tally.rows,
-            "decisions": {name: tally.decisions[name] for name in prepared.decision.names},
+            "decisions": {name: tally.decisions[name] for name in of.decision.names},
             "abstained": tally.abstained,
             "unread": [{"name": name, "why": why} for name, why in tally.unread],
             "far": [{"name": name, "why": why} for name, why in tally.far],
@@ -154,6 +197,6 @@ def _report(prepared: "Ready", tally: "Tally", output: Path | None, rows: list[d
         errors.print(f"note: {note}", style="yellow", soft_wrap=True)
     if output is not None:
         said = f"{tally.rows:,} samples → {output}"
-        said += f" · {tally.abstained:,} abstained" if prepared.decision.abstain_cost is not None else ""
+        said += f" · {tally.abstained:,} abstained" if of.decision.abstain_cost is not None else ""
         said += f" · {len(tally.unread):,} not read" if tally.unread else ""
         console.print(said, soft_wrap=True)

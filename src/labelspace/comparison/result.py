@@ -95,13 +95,16 @@ class Comparison:
 
     @property
     def recommendation(self) -> Best | None:
-        """What to take home: whose labels, which run, and how it decides; None for scores alone."""
+        """What to take home: whose labels or scores, which run, and how it decides."""
         return self.result.best
 
     @property
     def best(self) -> Run:
         """The run to take home: of the best method on validation data, its best seed."""
-        return Run.load(self._trained("best") / "best")
+        if self.result.model is None:
+            remedy = "Where it was kept with out=…, best/decision.json is how to decide."
+            raise _checks.fail("Comparison", "best", "asked of a trained comparison", "one of scores alone", remedy)
+        return Run.load(self._kept("best") / "best")
 
     @property
     def warnings(self) -> list[str]:
@@ -161,13 +164,14 @@ class Comparison:
             examples: how many of the costliest mistakes to show as pictures; they may be private, so none by default.
             allow_damaged: read also what is not what was written, and warn.
         """
-        folder = self._trained("save_html")
+        folder = self._kept("save_html")
         pictures = costly_pictures(folder, self.result, examples, allow_damaged) if examples else []
         return write_html(folder, path, pictures, allow_damaged=allow_damaged)
 
-    def _trained(self, what: str) -> Path:
+    def _kept(self, what: str) -> Path:
         if self.folder is None:
-            raise _checks.fail("Comparison", what, "asked of a trained comparison", "one of scores alone")
+            remedy = "Scores are kept with out=…, or after .save(folder)."
+            raise _checks.fail("Comparison", what, "asked of a comparison with a folder", "one of scores alone", remedy)
         return self.folder
 
 
@@ -184,6 +188,8 @@ def costly_pictures(folder: Path, result: Result, count: int, allow_damaged: boo
         allow_damaged: take also a best run that is not what was written, and warn.
     """
     _checks.whole("report", "examples", count, low=1)
+    if result.model is None:
+        raise _checks.fail("report", "examples", "left out: only images can be shown", "scores alone")
     config = Plan.load(folder / "plan.toml").config
     if config.data == IN_MEMORY:
         raise _checks.fail("report", "examples", "left out: the pictures are not on disk", f"data {IN_MEMORY}")

@@ -51,8 +51,12 @@ def card(run: Run, decision: Decision, comparison: Result | None = None) -> str:
     sections = [
         [f"# A classifier of {len(decision.names)} classes: {name}", "", *_summary(run, comparison)],
         ["## What it is", "", *table(("", ""), _facts(run, decision))],
-        ["## Measured on the test part", "", *_measured(run, decision, judged)],
-        ["## Classes", "", *_classes(run, decision, judged)],
+        [
+            "## Measured on the test part",
+            "",
+            *measured(run.scores["test_scores"], run.scores["test_y"], decision, judged),
+        ],
+        ["## Classes", "", *classes(run.scores["test_y"], decision, judged)],
         [] if comparison is None else ["## How it was chosen", "", *chosen(comparison)],
         ["## Caveats", "", *(f"- {sentence}" for sentence in _caveats(run, decision, comparison))],
         ["## How to use it", "", *_use(run)],
@@ -88,10 +92,17 @@ def _facts(run: Run, decision: Decision) -> list[tuple[str, str]]:
         ("model", config.model if config.backbone is None else f"{config.model} on frozen {config.backbone}"),
         ("labels", f"{config.method}{f' ({options})' if options else ''}: {method}"),
         ("label space", f"{space.kind}, {rows} × {width}, from {space.source.get('builder', 'a matrix')}"),
+        *decision_facts(decision),
+    ]
+    return [(what, plain(value)) for what, value in facts]
+
+
+def decision_facts(decision: Decision) -> list[tuple[str, str]]:
+    """Return how scores become a class."""
+    return [
         ("decision", _rule(decision)),
         ("temperature", f"{decision.temperature:.4g} (probabilities are softmax(scores / temperature))"),
     ]
-    return [(what, plain(value)) for what, value in facts]
 
 
 def _input(run: Run) -> str:
@@ -111,8 +122,15 @@ def _rule(decision: Decision) -> str:
     return words
 
 
-def _measured(run: Run, decision: Decision, chosen: Judged) -> list[str]:
-    scores, y = run.scores["test_scores"], run.scores["test_y"]
+def measured(scores: torch.Tensor, y: torch.Tensor, decision: Decision, chosen: Judged) -> list[str]:
+    """Return what decisions about samples of known classes are worth, and the costliest confusions.
+
+    Args:
+        scores: of a model, ``(N, K)``.
+        y: the classes.
+        decision: temperature, prices and rule.
+        chosen: what it decided about them.
+    """
     # one line where the rule is to call the likeliest class
     guesses = {RULES["argmax"].title: scores.argmax(dim=1), RULES[decision.rule].title: chosen.classes}
     rows = [
@@ -147,10 +165,16 @@ def _confusions(found: torch.Tensor, y: torch.Tensor, decision: Decision) -> lis
     return metrics.costliest_confusions(places[: len(found)], places[len(found) :], prices, names, k=CONFUSIONS)
 
 
-def _classes(run: Run, decision: Decision, judged: Judged) -> list[str]:
-    y, classes = run.scores["test_y"], judged.classes
+def classes(y: torch.Tensor, decision: Decision, judged: Judged) -> list[str]:
+    """Return a table of the classes: how many samples each has, and how many of them were found.
+
+    Args:
+        y: the classes of samples.
+        decision: which names them.
+        judged: what it decided about them.
+    """
     counts = torch.bincount(y, minlength=len(decision.names))
-    right = torch.bincount(y[classes == y], minlength=len(decision.names))
+    right = torch.bincount(y[judged.classes == y], minlength=len(decision.names))
     rows = [
         (plain(name), str(count), f"{found / count:.3f}" if count else "–")
         for name, count, found in zip(decision.names, counts.tolist(), right.tolist(), strict=True)
@@ -161,19 +185,38 @@ def _classes(run: Run, decision: Decision, judged: Judged) -> list[str]:
     )
 
 
-def chosen(comparison: Result) -> list[str]:
-    """Return how a model was chosen: the verdict, and the command."""
+def chosen(comparison: Result, how: str = "On validation data, among the methods of a comparison.") -> list[str]:
+    """Return how a model was chosen: the verdict, and the command.
+
+    Args:
+        comparison: that chose it.
+        how: by what.
+    """
     verdict = comparison.verdict
     lines = [" ".join([f"**{verdict.kind.capitalize()}.**", *(plain(sentence) for sentence in verdict.sentences)])]
     if comparison.command:
         lines += ["", *code([comparison.command])]
-    return ["On validation data, among the methods of a comparison.", "", *lines]
+    return [how, "", *lines]
 
 
 def _caveats(run: Run, decision: Decision, comparison: Result | None) -> Iterable[str]:
     own = "" if comparison is None else ", those of the comparison are means over seeds"
     yield f"The numbers above are of this one run{own}; they hold for samples like those of the test part."
-    counts = torch.bincount(run.scores["test_y"], minlength=len(decision.names)).tolist()
+    yield from decision_caveats(run.scores["test_y"], decision)
+    if run.config.label_noise is not None:
+        yield f"Training labels were made noisy on purpose ({plain(run.config.label_noise)})."
+    for warning in () if comparison is None else comparison.warnings:
+        yield plain(warning)
+
+
+def decision_caveats(y: torch.Tensor, decision: Decision) -> Iterable[str]:
+    """Yield what a reader should know of decisions.
+
+    Args:
+        y: the classes of the samples that they were measured on.
+        decision: temperature, prices and rule.
+    """
+    counts = torch.bincount(y, minlength=len(decision.names)).tolist()
     few = [name for name, count in zip(decision.names, counts, strict=True) if count < FEW]
     if few:
         shown = ", ".join(plain(name) for name in few[:8]) + (" …" if len(few) > 8 else "")
@@ -185,10 +228,6 @@ def _caveats(run: Run, decision: Decision, comparison: Result | None) -> Iterabl
         yield "The temperature is 1: probabilities are the model's own."
     else:
         yield "The temperature was fitted on validation data; with another mix of classes, fit it again."
-    if run.config.label_noise is not None:
-        yield f"Training labels were made noisy on purpose ({plain(run.config.label_noise)})."
-    for warning in () if comparison is None else comparison.warnings:
-        yield plain(warning)
 
 
 def _use(run: Run) -> list[str]:

@@ -1,8 +1,9 @@
-"""A run to take home: everything it left, how it decides, and a model card, in one folder."""
+"""A run to take home, or a decision without one: everything it left, how it decides, and a card, in one folder."""
 
 import os
 import re
 import shutil
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from labelspace import _checks, _files
 from labelspace.decisions.decision import Decision
 from labelspace.records import CONFIG, ENVIRONMENT, FILES, RESULT, TIMES, TRANSLATIONS, RunFolder, option_file
 from labelspace.results import Result
+from labelspace.serving.alone import SCORES, Alone
 from labelspace.serving.card import card
 from labelspace.serving.text_card import text_card
 from labelspace.training.decided import FILE, about
@@ -17,8 +19,9 @@ from labelspace.training.run import Run, keep
 
 CARD = "README.md"
 # the result first: without it a folder is not taken for a run
-WRITTEN = (RESULT, CONFIG, ENVIRONMENT, *FILES, TIMES, TRANSLATIONS, FILE, CARD)
-SOME = (TIMES, TRANSLATIONS, FILE)  # not of every run; the card, which comes last, is
+WRITTEN = (RESULT, CONFIG, ENVIRONMENT, *FILES, TIMES, TRANSLATIONS, FILE, SCORES, CARD)
+# of every run, and of a decision without one; the card comes last
+OF_RUN, OF_DECISION = (RESULT, CONFIG, ENVIRONMENT, *FILES, CARD), (FILE, SCORES, CARD)
 HALF = re.compile(r"\.(.+)\.[0-9a-f]{32}\.part")  # as ``_files.beside`` names them
 
 
@@ -38,16 +41,40 @@ def take_home(run: Run, decision: Decision | None, folder: str | Path, compariso
     """
     if decision is not None:
         about(decision, run.names)
-    place = Path(os.path.realpath(folder))
     text = text_card(run, comparison) if decision is None else card(run, decision, comparison)
+
+    def fill(building: Path) -> None:
+        stored = _copied(run, building)
+        if decision is not None:
+            decision.save(building / FILE, stored.seal())
+            stored.require(FILE)
+
+    return _written(folder, fill, text)
+
+
+def take_decision(alone: Alone, folder: str | Path, text: str) -> Path:
+    """Write a folder with a decision and no model, which ``labelspace predict`` takes for new scores; return its path.
+
+    Args:
+        alone: the decision, and what it was fitted on.
+        folder: where it goes; as for ``take_home``.
+        text: its card.
+    """
+
+    def fill(building: Path) -> None:
+        building.mkdir()
+        alone.write(building)
+
+    return _written(folder, fill, text)
+
+
+def _written(folder: str | Path, fill: Callable[[Path], None], text: str) -> Path:
+    place = Path(os.path.realpath(folder))
     building = _files.beside(place)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with _files.sharing(place.parent, lambda: tidy(place)):
-            stored = _copied(run, building)
-            if decision is not None:
-                decision.save(building / FILE, stored.seal())
-                stored.require(FILE)
+            fill(building)
             _files.write_bytes(building / CARD, text.encode())
             _move(building, place)
     except OSError as error:
@@ -68,12 +95,16 @@ def tidy(place: Path) -> None:
     for stale in sorted(place.parent.glob(f".{place.name}.*.part")):
         if not stale.is_dir():
             stale.unlink(missing_ok=True)
-        elif not place.exists() and all((stale / name).is_file() for name in WRITTEN if name not in SOME):
+        elif not place.exists() and _is_whole(stale):
             os.rename(stale, place)  # a whole one, on its way in or out
         else:
             if place.is_dir():
                 _keep_others(stale, place)
             shutil.rmtree(stale, ignore_errors=True)
+
+
+def _is_whole(folder: Path) -> bool:
+    return any(all((folder / name).is_file() for name in files) for files in (OF_RUN, OF_DECISION))
 
 
 def _copied(run: Run, building: Path) -> RunFolder:

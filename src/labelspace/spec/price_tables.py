@@ -45,6 +45,23 @@ def prices_in(rows: Sequence[Row], names: Sequence[str], decimal_comma: bool = F
     return _from_matrix(rows, names, decimal_comma)
 
 
+def names_in(path: Path) -> tuple[list[str], bool]:
+    """Return the classes that a table of prices names, and whether in an order: lines of mistakes have none.
+
+    Args:
+        path: of a table in either form.
+    """
+    written, _ = table("cost", path, read_text("cost", path))
+    rows = [[unguarded(cell, ()) for cell in row.cells] for row in written]
+    columns = _titled_columns(rows[0])
+    across, down = rows[0][1:], [row[0] for row in rows[1:]]
+    if columns is None and {*map(canonical, across)} & {*map(canonical, down)}:
+        return across, True
+    true, predicted = (0, 1) if columns is None else columns[:2]
+    cells = [cell for row in rows[columns is not None :] for cell in (row[true : true + 1] + row[predicted:][:1])]
+    return list(dict.fromkeys(cell for cell in cells if cell and cell.casefold() not in ANY)), False
+
+
 def _from_matrix(rows: Sequence[Row], names: Sequence[str], decimal_comma: bool) -> Tensor:
     header, body = rows[0], rows[1:]
     _check_shape(header, body, names)

@@ -39,7 +39,7 @@ def as_logits(tables: Sequence[Table], kind: Kind | None) -> tuple[Kind, list[Te
 
 
 def _kind_of(tables: Sequence[Table]) -> Kind:
-    odd = [(table, row) for table in tables if (row := _first(~_sums_to_one(table, _tolerance(table)))) is not None]
+    odd = [(table, row) for table in tables if (row := _first(~sums_to_one(table))) is not None]
     if not odd:
         return "probabilities"
     exact = len(odd) < len(tables)
@@ -56,26 +56,29 @@ def _is_like_probabilities(table: Table) -> bool:
     Most rows nearly sum to 1, or nothing is outside of [0, 1], or all rows are percentages.
     """
     values = table.values.double()
-    if bool(_sums_to_one(table, NEAR).double().mean() > 0.5):
+    if bool(sums_to_one(table, NEAR).double().mean() > 0.5):
         return True
     percentages = ((values.sum(dim=2) - 100).abs() <= 100 * EXACT).all()
     return bool((values >= 0).all()) and bool(percentages | (values <= 1).all())
 
 
 def _check_near(table: Table) -> None:
-    row = _first(~_sums_to_one(table, NEAR))
+    row = _first(~sums_to_one(table, NEAR))
     if row is not None:
         expected = f"probabilities: not negative, rows summing to 1 within {NEAR:g}"
         raise _checks.fail("compare", "scores", expected, _told(table, row), "Logits need --logits (kind='logits').")
 
 
-def _sums_to_one(table: Table, tolerance: float) -> Tensor:
+def sums_to_one(table: Table, tolerance: float | None = None) -> Tensor:
+    """Return which rows are probabilities, ``(seeds, N)``.
+
+    Args:
+        table: finite scores.
+        tolerance: how far a row may be from 1; if left out, what its precision asks for.
+    """
     values = table.values.double()
-    return (values >= 0).all(dim=2) & ((values.sum(dim=2) - 1).abs() <= tolerance)
-
-
-def _tolerance(table: Table) -> float:
-    return max(EXACT, _inputs.TOLERANCE.get(table.values.dtype, 0))
+    within = max(EXACT, _inputs.TOLERANCE.get(table.values.dtype, 0)) if tolerance is None else tolerance
+    return (values >= 0).all(dim=2) & ((values.sum(dim=2) - 1).abs() <= within)
 
 
 def _first(rows: Tensor) -> tuple[int, int] | None:
