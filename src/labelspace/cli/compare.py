@@ -18,6 +18,7 @@ from labelspace.cli.screen import bad_input_exits, console, print_json
 from labelspace.report.table import text_table
 from labelspace.report.words import size
 from labelspace.spec.prices import RULES
+from labelspace.spec.senses import with_senses
 
 if TYPE_CHECKING:
     from labelspace.comparison import Comparison
@@ -42,7 +43,7 @@ Example: labelspace compare --scores val.npz test.npz --cost prices.csv"""
 
 # what is heeded beside these two flags
 WITH_SCORES = frozenset(
-    ["scores", "data", "cost", "space", "names", "logits", "margin", "level", "as_json", "as_markdown"]
+    ["scores", "data", "cost", "space", "senses", "names", "logits", "margin", "level", "as_json", "as_markdown"]
 )
 WITH_PLAN = frozenset(["plan", "out", "fresh", "workers", "examples", "as_json", "as_markdown"])
 
@@ -74,6 +75,7 @@ def compare(
             "text or a label file."
         ),
     ] = None,
+    senses: shared.Senses = None,
     cost: Annotated[
         str | None,
         typer.Option(help=f'What mistakes cost: a CSV of prices, {", ".join(RULES[1:])} or "under=5,over=1".'),
@@ -174,7 +176,8 @@ def compare(
         if logits is not None:
             kind = "logits" if logits else "probabilities"
         levels = {name: value for name, value in (("margin", margin), ("level", level)) if value is not None}
-        _print(_scored(given, cost, space, names, kind, levels), as_json, as_markdown)
+        chosen = with_senses(space, senses or [])
+        _print(_scored(given, cost, chosen, names, kind, levels), as_json, as_markdown)
         return
     if logits is not None:
         raise InputError("", "--logits` and `--probabilities", "given with --scores", "one of them without")
@@ -229,7 +232,7 @@ def compare(
         result = compare_labels(
             given[0] if given else None,
             methods=methods,
-            space=space,
+            space=with_senses(space, senses or []),
             cost=cost,
             model=model,
             seeds=None if seeds is None else seeds_of(seeds),

@@ -122,7 +122,7 @@ class Classified:
         return Found(
             rows=tuple(row.row() for row in rows),
             verdict=verdict if doubt is None else doubted(verdict, doubt),
-            warnings=tuple(caveats(rows, self.dataset, problems, groups, level)),
+            warnings=(*caveats(rows, self.dataset, problems, groups, level), *filter(None, [self.knowledge.offer])),
             best=best,
             seed=seed,
             extra=extra_columns(rows[0]),

@@ -62,8 +62,8 @@ def compare(
         methods: names, ``Criterion`` classes or factories of criteria, or a dict of them; one-hot is always among them,
             and eight (of pairs of texts four) are compared if left out. ``"NAME=METHOD"`` is another form of a method,
             with options of its own.
-        space: what is known about the classes, as ``labelspace.spec.named`` takes it; without it an order of
-            numbers or WordNet, where that is possible.
+        space: what is known about the classes, as ``labelspace.spec.named`` takes it; without it the order of
+            names that are numbers. WordNet is used only where it is asked for.
         cost: what mistakes cost, as ``labelspace.spec.prices`` takes it; without it what the space implies.
         model: a name, a torch module, or a function ``(input_shape, output_dim) -> module``; ``"auto"`` if left out.
         seeds: how many (six if left out; fewer are only indicative), or a list of which; strengths are tuned on the
