@@ -125,7 +125,7 @@ class Classified:
             warnings=(*caveats(rows, self.dataset, problems, groups, level), *filter(None, [self.knowledge.offer])),
             best=best,
             seed=seed,
-            extra=extra_columns(rows[0]),
+            extra=extra_columns(rows[0], self.judge.tree),
             costliest=costliest(outcomes[best], self.dataset.names),
             constant=constant.row(),
         )

@@ -120,7 +120,7 @@ def compare_scores(
         cost=prices_facts(knowledge, judge),
         space=space_facts(knowledge),
         decision=judge.rule,
-        extra=extra_columns(rows[0]),
+        extra=extra_columns(rows[0], judge.tree),
         rows=tuple(row.row() for row in rows),
         verdict=verdict,
         warnings=tuple(caveats(rows, None, groups=groups, level=level)),
