@@ -495,3 +495,17 @@ def test_names_of_scores_may_hold_commas(tmp_path: Path) -> None:
     part = str(tmp_path / "part.npz")
     result = scored(tmp_path, part, part, "--names", 'low,"mid, say", high,', "--json")
     assert json.loads(result.stdout)["data"]["names"] == ["low", "mid, say", "high"]
+
+
+def test_wordnet_is_used_only_where_it_is_asked_for(tmp_path: Path) -> None:
+    table = str(write_table(tmp_path / "tools.csv", ["saw", "hammer", "crane"]))
+    common = [table, "--label", "label", *SHORT, "--out", str(tmp_path / "out"), "--json"]
+    unasked = json.loads(run(*common).stdout)
+    assert unasked["space"] is None
+    assert [warning for warning in unasked["warnings"] if "--space wordnet" in warning]
+    asked = json.loads(run(*common, "--space", "wordnet", "--senses", "saw=saw.n.02").stdout)
+    assert asked["space"]["words"].startswith("WordNet: 3 of 3 names mapped, 1 by given senses")
+    assert not [warning for warning in asked["warnings"] if "--space wordnet" in warning]
+    assert 'space = "wordnet:saw=saw.n.02"' in (Path(asked["folder"]) / "plan.toml").read_text()
+    refused("Got 'cow', which is none", *common, "--space", "wordnet", "--senses", "cow=cow.n.01")
+    refused("given with the space 'wordnet'", *common, "--senses", "saw=saw.n.02")

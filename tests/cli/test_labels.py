@@ -119,6 +119,40 @@ def test_what_wordnet_does_not_know_is_a_note() -> None:
     assert result.stderr.startswith("note: WordNet has no noun for 'qwzx'")
 
 
+TOOLS = ["--classes", "crane,bat,mouse,saw"]
+
+
+def test_show_lists_senses_doubtful_ones_first() -> None:
+    said = run("show", "wordnet", *TOOLS).splitlines()
+    start = said.index("senses, doubtful ones (?) first; --senses NAME=SENSE chooses another")
+    listed = [line.split()[:3] for line in said[start + 1 : start + 8] if not line.startswith("    ")]
+    assert listed[0] == ["?", "crane", "crane.n.01"]
+    assert ["?", "saw", "proverb.n.01"] in listed
+    assert listed[-1] == ["bat", "bat.n.01", "bat,"]
+    assert any("? saw.n.02 (saw: hand tool › tool) is nearer to the other classes" in line for line in said)
+    told = json.loads(run("show", "wordnet", *TOOLS, "--json"))["senses"]
+    assert [(each["name"], bool(each["doubt"])) for each in told][-1] == ("bat", False)
+    assert (told[-1]["nearest"], told[-1]["steps"]) == ("mouse", 3)
+    assert "senses" not in json.loads(run("show", "tree.txt", "--json"))
+
+
+def test_senses_are_given_one_by_one_or_in_a_file() -> None:
+    Path("senses.txt").write_text("# birds\ncrane = crane.n.05\n")
+    run("build", "wordnet", *TOOLS, "--senses", "saw=saw.n.02", "--senses", "senses.txt", "-o", "w.safetensors")
+    built = LabelSpace.load("w.safetensors")
+    expected = wordnet(["crane", "bat", "mouse", "saw"], senses={"saw": "saw.n.02", "crane": "crane.n.05"})
+    assert built.source == expected.source
+    assert built.hops is not None
+    torch.testing.assert_close(built.hops, expected.hops)
+    said = run("show", "w.safetensors")
+    assert "crane: wading bird › aquatic bird (given)" in said
+    another = run("show", "wordnet", *TOOLS, "--senses", "bat=hammer.n.02")
+    assert "bat by another word's" in another
+    assert "hammer: hand tool › tool (given, another word's)" in another
+    priced = run("build", "tree", "--cost", "--space", "wordnet", *TOOLS, "--senses", "saw=saw.n.02", "--json")
+    assert json.loads(priced)["kind"] == "cost"
+
+
 def test_names_with_markup_and_lines_are_shown_as_text() -> None:
     LabelSpace(("[b]well", "i\nll"), torch.eye(2).flip(0), "relations").save("odd.safetensors")
     assert "  [b]well  i ll (1)" in run("show", "odd.safetensors")
@@ -182,6 +216,12 @@ def test_templates_are_read_back() -> None:
     [
         (["build", "wordnett", "--classes", "cat"], "Did you mean 'wordnet'?"),
         (["build", "wordnet"], "given with the classes"),
+        (["show", "wordnet", *TOOLS, "--senses", "cow=cow.n.01"], "The classes are: 'crane', 'bat', 'mouse', 'saw'"),
+        (["show", "wordnet", *TOOLS, "--senses", "saw=saw.n.09"], "saw.n.02 (saw: hand tool › tool)"),
+        (["show", "wordnet", *TOOLS, "--senses", "saw=9"], "`--senses` must be sense numbers up to 3 for 'saw'"),
+        (["show", "wordnet", *TOOLS, "--senses", "nowhere.txt"], "Got 'nowhere.txt', which is no file"),
+        (["show", "wordnet", *TOOLS, "--senses", "tree.txt"], "Got 'pets > cat' (tree.txt, line 1)"),
+        (["show", "uniform", *TOOLS, "--senses", "saw=saw.n.02"], "`--senses` must be given with the space 'wordnet'"),
         (["build", "squared", "--cost"], "Give --classes, --data, or --space"),
         (["build", "nowhere.txt"], "does not exist"),
         (["build", "nowhere.safetensors"], "no label file"),

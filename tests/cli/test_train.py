@@ -12,6 +12,7 @@ import torch
 from typer.testing import CliRunner
 
 import labelspace
+from comparison.small import write_table
 from labelspace.cli.main import app
 from labelspace.cli.train import uses_space
 
@@ -260,3 +261,27 @@ def test_lists_and_version() -> None:
     assert "lls" in run("methods")
     assert "resnet32" in run("models")
     assert run("--version").startswith("labelspace ")
+
+
+def test_senses_go_with_wordnet(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "tools.csv", ["saw", "hammer", "crane"])
+    common = [
+        "train",
+        str(table),
+        "--label",
+        "label",
+        "--method",
+        "semantic",
+        "--out",
+        str(tmp_path),
+        "--model",
+        "linear",
+    ]
+    said = run(*common, "--epochs", "1", "--space", "wordnet", "--senses", "saw=saw.n.02", "--senses", "hammer=2")
+    assert "space       WordNet: 3 of 3 names mapped, 2 by given senses" in said
+    result = CliRunner().invoke(app, [*common, "--space", "wordnet", "--senses", "saw=saw.n.09"])
+    assert result.exit_code == 2
+    assert "`--senses` must be noun senses of WordNet. Got 'saw.n.09' for 'saw'" in result.stderr
+    assert "saw.n.02 (saw: hand tool › tool)" in result.stderr
+    result = CliRunner().invoke(app, [*common, "--space", "lda", "--senses", "saw=saw.n.02"])
+    assert "`--senses` must be given with the space 'wordnet'" in result.stderr

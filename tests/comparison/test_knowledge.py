@@ -32,24 +32,30 @@ def test_names_that_are_numbers_have_an_order_and_prices_by_distance() -> None:
     assert_close(judge.ranks, places)
 
 
-def test_nouns_have_a_tree_that_names_no_prices() -> None:
+def test_nouns_are_offered_wordnet_and_never_given_it() -> None:
     given = dataset(["cat", "dog", "truck"])
     found = gather(None, None, given, given.train.y)
-    assert found.space is not None
-    assert (found.word, found.space.source["builder"]) == ("tree", "wordnet")
-    near = {name: found.space.names.index(name) for name in ("cat", "dog", "truck")}
-    between = found.space.distances()
-    assert between[near["cat"], near["dog"]] < between[near["cat"], near["truck"]]
+    assert found.space is None
+    assert "--space wordnet" in found.offer
     judge = found.judge(given.names, given.test.y)
     assert not judge.priced
     assert_close(judge.cost, 1 - torch.eye(3, dtype=torch.float64))
     assert found.spoken.cost == "every mistake costs 1"
+    asked = gather("wordnet", None, given, given.train.y)
+    assert asked.space is not None
+    assert (asked.word, asked.space.source["builder"], asked.offer) == ("tree", "wordnet", "")
+
+
+def test_two_classes_are_offered_nothing() -> None:
+    given = dataset(["cat", "dog"])
+    assert gather(None, None, given, given.train.y).offer == ""
 
 
 def test_other_names_say_nothing() -> None:
     given = dataset(["zxqv", "qqxz", "vvzq"])
     found = gather(None, None, given, given.train.y)
     assert found.space is None
+    assert found.offer == ""
     assert found.word == "label space"
     assert found.judge(given.names, given.test.y).ranks is None
 

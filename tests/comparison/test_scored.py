@@ -205,6 +205,7 @@ def test_an_order_gives_kappa_and_a_tree_the_accuracy_of_its_levels(tmp_path: Pa
     levels = {key: value for key, value in rows(nested)[0]["argmax"].items() if key.startswith("level_")}
     assert levels["level_1"] == pytest.approx((group[y] == group[called]).mean())
     assert [key for key in shown(nested) if key.startswith("level_")] == list(levels)
+    assert [shown(nested)[key] for key in levels] == ["pets or things ↑", "class ↑"]
     assert "kappa" not in shown(nested)
 
 

@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from comparison.hand_made import SAMPLES, row, table
-from labelspace import data
+from labelspace import data, tree
 from labelspace.comparison.outcome import Judge, Outcome, Scores
 from labelspace.comparison.plan import make_plan
 from labelspace.comparison.rows import against_reference
-from labelspace.comparison.summary import LISTED, caveats, costliest, data_facts, title_of, training_words
+from labelspace.comparison.summary import LISTED, caveats, costliest, data_facts, level_titles, title_of, training_words
 from labelspace.data.dataset import Dataset, Split
 from labelspace.report.words import THIN
 from labelspace.training.config import make_config
@@ -121,3 +121,10 @@ def test_warnings_follow_the_level() -> None:
     low, high = (caveats(against_reference(rows, level, None), None, level=level) for level in (0.6, 0.9999))
     assert any("its probabilities mislead" in text for text in low)
     assert not any("its probabilities mislead" in text for text in high)
+
+
+def test_levels_are_called_by_their_groups() -> None:
+    nested = tree({"animal": {"pet": ["cat", "dog"], "bird": ["owl"]}, "vehicle": ["car"]})
+    assert level_titles(nested) == {"level_1": "animal or vehicle ↑", "level_2": "pet or bird ↑", "level_3": "class ↑"}
+    many = tree({f"a long name {number}": [f"{number}a", f"{number}b"] for number in range(5)})
+    assert level_titles(many)["level_1"] == "a long name 0 or 4 more ↑"

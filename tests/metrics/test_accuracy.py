@@ -11,8 +11,9 @@ from sklearn.metrics import (
 )
 from torch.testing import assert_close
 
-from labelspace import LabelSpace, tree, uniform
+from labelspace import LabelSpace, groups, tree, uniform, wordnet
 from labelspace.metrics import accuracy, balanced_accuracy, confusion_counts, level_accuracy, quadratic_kappa
+from labelspace.metrics.accuracy import level_groups
 
 # The example by hand: six samples of three classes.
 #   y          0 0 0 1 1 2
@@ -156,6 +157,21 @@ def test_level_accuracy_by_hand():
     # is wrong: 5/6
     space = tree({"left": ["a", "b"], "right": ["c"]})
     assert_close(level_accuracy(PREDICTED, Y, space), torch.tensor([5 / 6, 4 / 6], dtype=torch.float64))
+
+
+def test_the_groups_of_each_level_are_named():
+    nested = tree({"pet": ["cat", "dog"], "vehicle": {"road": ["car", "bus"], "rail": ["tram"]}})
+    assert level_groups(nested) == [
+        ["pet", "pet", "vehicle", "vehicle", "vehicle"],
+        ["cat", "dog", "road", "road", "rail"],
+        ["cat", "dog", "car", "bus", "tram"],
+    ]
+    assert level_groups(groups({"p": ["a", "b"], "v": ["c", "d"]})) == [["p", "p", "v", "v"], ["a", "b", "c", "d"]]
+    # at the top all are one thing, which nobody can be wrong about
+    assert level_groups(wordnet(["cat", "dog", "truck"])) == [
+        ["carnivore", "carnivore", "truck"],
+        ["cat", "dog", "truck"],
+    ]
 
 
 def test_level_accuracy_per_sample_by_hand():

@@ -221,3 +221,26 @@ def test_figures_change_colour_with_the_scheme_and_for_paper(browser: Browser, r
     browser.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "light"}])
     browser.until(f"{ink} === '#1d1f24'")
     assert browser.messages() == []
+
+
+def test_groups_of_a_taxonomy_are_named(browser: Browser, report: Path) -> None:
+    opened(browser, report)
+    full, named, lines, folded = browser.run(
+        """const names = ["cat", "dog", "car", "<b>"];
+        const layout = {order: [2, 0, 1, 3], above: ["pets", "pets", null, null], groups: [1, 2, 1],
+          middles: [2, 0, 3], titles: [null, "pets", null]};
+        const ends = sides(names, layout, false);
+        const found = groupNames(ends, 100, palette());
+        return [ends.map((end) => end.full), found.annotations.map((each) => [each.text, each.x]),
+          found.shapes.filter((each) => each.x0 === each.x1).map((each) => each.x0),
+          sides(names, layout, true).map((end) => [end.short, end.full])]"""
+    )
+    assert full == ["car", "cat (pets)", "dog (pets)", "<b>"]
+    assert named == [["pets", 1.5]]
+    assert lines == [0.5, 2.5]
+    assert folded == [["car", "car"], ["pets (2)", "pets [cat, dog]"], ["<b>", "<b>"]]
+    parts = browser.run(
+        """const layout = {order: [0, 1, 2, 3], above: [], groups: [2, 2], middles: [0, 2], titles: ["all", "all"]};
+        return sides(["a", "b", "c", "d"], layout, true).map((end) => end.short)"""
+    )
+    assert parts == ["all: a +1", "all: c +1"]

@@ -114,3 +114,38 @@ def test_more_classes_than_can_be_shown_leave_groups_only() -> None:
     assert arranged["full"] is None
     assert arranged["folded"]["shape"] == [GROUPS, GROUPS]
     assert layout.branches == {"x": [], "y": []}
+
+
+def test_groups_are_called_by_what_a_taxonomy_calls_them() -> None:
+    kinds = {f"kind {number}": [f"{number}-{each}" for each in range(4)] for number in range(20)}
+    halves = {"low": dict(list(kinds.items())[:10]), "high": dict(list(kinds.items())[10:])}
+    space = labelspace.tree(halves)
+    layout = layout_of(space.distances(), space)
+    assert layout.above == tuple(f"kind {name.partition('-')[0]}" for name in space.names)
+    start = 0
+    for size, title in zip(layout.groups, layout.titles, strict=True):
+        members = [space.names[place] for place in layout.order[start : start + size]]
+        start += size
+        # the lowest that holds all of them
+        parts = {name.partition("-")[0] for name in members}
+        assert title == (f"kind {parts.pop()}" if len(parts) == 1 else "low" if int(parts.pop()) < 10 else "high")
+    assert layout_of(space.distances()).titles == ()
+
+
+def test_few_classes_have_their_lowest_group_and_no_fold() -> None:
+    space = labelspace.wordnet(["cat", "dog", "truck", "car", "xylophone"])
+    layout = layout_of(space.distances(), space)
+    assert layout.above[:4] == ("carnivore", "carnivore", "motor vehicle", "motor vehicle")
+    assert (layout.groups, layout.titles) == ((), ())
+    assert layout_of(space.distances(), labelspace.ordinal(5)).above == ()
+    grouped = labelspace.groups({"pets": ["cat", "dog"], "things": ["car", "bus"]})
+    assert layout_of(grouped.distances(), grouped).above == ("pets", "pets", "things", "things")
+
+
+def test_a_source_that_says_anything_names_nothing() -> None:
+    between = distances(3)
+    for parents in (3, {"a": "b", "b": "a", "c": ""}, {"a": 1}, {}):
+        odd = LabelSpace(("a", "b", "c"), torch.eye(3), "relations", {"builder": "tree", "parents": parents})
+        assert layout_of(between, odd).above == ()
+    odd = LabelSpace(("a", "b", "c"), torch.eye(3), "relations", {"builder": "groups", "groups": {"x": 3}})
+    assert layout_of(between, odd).above == ()

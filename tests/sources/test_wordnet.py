@@ -8,8 +8,9 @@ import torch
 
 from labelspace.sources._wordnet_graph import shipped_graph
 from labelspace.sources.tree import hop_relations
-from labelspace.sources.wordnet import wordnet
+from labelspace.sources.wordnet import all_nouns, wordnet
 from labelspace.space import LabelSpace
+from labelspace.spec.words import words
 
 CIFAR10 = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 FASHION = ["T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag"]
@@ -103,6 +104,7 @@ def test_the_report_travels_in_the_file(tmp_path: Path):
         "alternatives": 7,
         "how": "exact",
         "id": "n02121620",
+        "means": "cat, true cat: feline › carnivore",
         "synset": "cat.n.01",
     }
 
@@ -170,11 +172,11 @@ def test_names_without_a_noun_are_unmapped(name: str):
         assert wordnet(["cat", name]).source["unmapped"] == [name]
 
 
-@pytest.mark.parametrize("picked", ["crane.n.05", "n02012849", 5, "Crane.n.5"])
+@pytest.mark.parametrize("picked", ["crane.n.05", "n02012849", 5, "5", "Crane.n.5"])
 def test_senses_are_picked(picked: str | int):
     space = wordnet(["crane", "flamingo"], senses={"crane": picked})
     expected = {"alternatives": 4, "how": "given", "id": "n02012849", "synset": "crane.n.05"}
-    assert sense(space, "crane") == expected
+    assert sense(space, "crane") == {**expected, "means": "crane: wading bird › aquatic bird"}
     assert space.source["ambiguous"] == []
 
 
@@ -183,6 +185,39 @@ def test_a_sense_maps_a_name_that_is_no_noun():
     assert space.hops is not None
     assert space.hops[0, 1] == 4
     assert sense(space, "xqzzy")["alternatives"] == 0
+
+
+def test_a_sense_of_another_word_is_allowed_and_told():
+    space = wordnet(["saw", "dog"], senses={"saw": "hammer.n.02"})
+    assert (sense(space, "saw")["synset"], sense(space, "saw")["how"]) == ("hammer.n.02", "given, another word's")
+    assert "saw by another word's" in words(space)
+
+
+def test_wrong_senses_are_doubtful_until_they_are_given():
+    names = ["saw", "hammer", "crane", "heron", "bat", "mouse"]
+    space = wordnet(names)
+    doubtful = space.source["doubtful"]
+    assert sense(space, "saw")["synset"] == "proverb.n.01"
+    assert doubtful["saw"]["rather"] == "power_saw.n.01"  # a tool, as saw.n.02 is
+    assert doubtful["crane"]["rather"] == "crane.n.05"
+    assert doubtful["heron"]["rather"] == "heron.n.02"  # its first sense is Hero of Alexandria
+    settled = wordnet(names, senses={"saw": "saw.n.02", "hammer": 2, "heron": 2, "crane": 5, "mouse": 1, "bat": 1})
+    assert settled.source["doubtful"] == {}
+    assert settled.nearest("saw", k=1)[0][0] == "hammer"
+    assert settled.nearest("heron", k=1)[0][0] == "crane"
+
+
+def test_groups_above_the_classes_are_in_the_source():
+    parents = wordnet(CIFAR10).source["parents"]
+    assert parents["cat"] == parents["dog"] == "carnivore"
+    assert parents["automobile"] == parents["truck"] == "motor vehicle"
+    assert parents["motor vehicle"] == parents["craft"] == "vehicle"
+
+
+def test_all_nouns_takes_no_fallback():
+    assert all_nouns(CIFAR10)
+    assert not all_nouns(["cat", "aquarium fish"])
+    assert not all_nouns(["cat", "xqzzy"])
 
 
 def test_a_plural_that_is_itself_a_noun_is_ambiguous():
@@ -206,14 +241,14 @@ def test_no_name_maps():
         (
             {"cat": "cat.n.09"},
             ValueError,
-            r"Got 'cat.n.09' for 'cat'. WordNet has the nouns cat.n.01 to cat.n.08",
+            r"Got 'cat.n.09' for 'cat'. The noun senses of 'cat' are: cat.n.01 \(cat, .* › carnivore\); guy.n.01",
         ),
-        ({"cat": "cat.v.01"}, ValueError, r"Got 'cat.v.01' for 'cat'. Write 'cat.n.01', an id"),
+        ({"cat": "cat.v.01"}, ValueError, r"Got 'cat.v.01' for 'cat'. Its noun senses are: cat.n.01"),
         ({"cat": "n00000001"}, ValueError, "Got 'n00000001' for 'cat'"),
         (
             {"cat": 9},
             ValueError,
-            r"sense numbers up to 8 for 'cat'. Got 9. Its noun senses are: cat.n.01, guy.n.01",
+            r"sense numbers up to 8 for 'cat'. Got 9. Its noun senses are: cat.n.01 \(.*; guy.n.01 \(",
         ),
         ({"cat": 0}, ValueError, "`senses` of wordnet must be a whole number of at least 1. Got 0"),
         ({"cat": 1.5}, TypeError, "`senses` of wordnet must be a whole number"),

@@ -105,6 +105,7 @@ def test_a_folder_is_read(tiny: Path):
         "alternatives": 0,
         "how": "plural",
         "id": "n00000020",
+        "means": "animal, beast: thing",
         "synset": "animal.n.01",
     }
     assert sense(space, "Mulen")["how"] == "plural"

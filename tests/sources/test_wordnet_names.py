@@ -3,7 +3,7 @@
 import pytest
 
 from labelspace.sources._wordnet_graph import shipped_graph
-from labelspace.sources._wordnet_names import read_given, read_name
+from labelspace.sources._wordnet_names import other_part, read_given, read_name
 
 
 @pytest.mark.parametrize(
@@ -37,5 +37,17 @@ def test_a_chosen_sense_comes_first() -> None:
         assert len(set(reading.synsets)) == len(reading.synsets) == len(graph.senses_of("crane"))
     with pytest.raises(ValueError, match="sense numbers up to .* for 'crane'. Got 99"):
         read_given(graph, "crane", 99)
-    with pytest.raises(ValueError, match="WordNet has the nouns crane.n.01 to crane.n.05"):
+    with pytest.raises(ValueError, match=r"senses of 'crane' are: crane.n.01 .*; crane.n.05 \(crane: wading bird"):
         read_given(graph, "crane", "crane.n.77")
+    with pytest.raises(ValueError, match=r"senses of 'saw' are: proverb.n.01 .*; saw.n.02 \(saw: hand tool"):
+        read_given(graph, "crane", "saw.n.77")
+    assert read_given(graph, "crane", "saw.n.02").how == "given, another word's"
+
+
+def test_parts_that_mean_something_else() -> None:
+    graph = shipped_graph()
+    jersey, tench = (read_name(graph, name) for name in ("T-shirt/top", "tench, Tinca tinca"))
+    assert jersey is not None
+    assert other_part(graph, "T-shirt/top", jersey.synsets[0]) == "top"
+    assert tench is not None
+    assert other_part(graph, "tench, Tinca tinca", tench.synsets[0]) is None

@@ -147,8 +147,8 @@ def test_a_space_in_words() -> None:
         partly = wordnet(["cat", "dog", "qwzx"])
     said = {
         "uniform: 3 classes, all equally near": uniform(NAMES),
-        "WordNet: 2 of 3 names mapped": partly,
-        "WordNet: 1 of 2 names mapped": partly.subset(["cat", "qwzx"]),
+        "WordNet: 2 of 3 names mapped; doubtful: cat, qwzx (see `labels show`)": partly,
+        "WordNet: 1 of 2 names mapped; doubtful: cat, qwzx (see `labels show`)": partly.subset(["cat", "qwzx"]),
         "groups: 4 classes in 2 groups": groups([["a", "b"], ["c", "d"]]),
         "groups: 2 classes in 1 group": groups([["a", "b"], ["c", "d"]]).subset(["c", "d"]),
         "tree: 2 classes in 1 group, depth 2": tree({"p": ["a", "b"], "q": {"r": ["c", "d"]}}).subset(["a", "b"]),

@@ -38,3 +38,17 @@ def test_long_orders_are_cut() -> None:
 
 def test_nouns_that_are_near() -> None:
     assert spread_words(wordnet(["cat", "dog", "truck"])).startswith("of the mass, 9")
+
+
+def test_doubtful_senses_are_named() -> None:
+    names = ["saw", "hammer", "drill", "screwdriver"]
+    assert words(wordnet(names)) == "WordNet: 4 of 4 names mapped; doubtful: saw, hammer (see `labels show`)"
+    given = wordnet(names, senses={"saw": "saw.n.02", "hammer": "hammer.n.02"})
+    assert words(given) == "WordNet: 4 of 4 names mapped, 2 by given senses"
+    assert words(wordnet(names).subset(["drill", "screwdriver"])) == "WordNet: 2 of 2 names mapped"
+
+
+def test_a_wordnet_space_of_an_earlier_version_has_no_doubts() -> None:
+    space = wordnet(["saw", "hammer"])
+    source = {key: value for key, value in space.source.items() if key != "doubtful"}
+    assert words(LabelSpace(space.names, space.matrix, space.kind, source)) == "WordNet: 2 of 2 names mapped"

@@ -18,6 +18,7 @@ from labelspace.cli.screen import bad_input_exits, console, print_json
 from labelspace.report.table import text_table
 from labelspace.report.words import size
 from labelspace.spec.prices import RULES
+from labelspace.spec.senses import with_senses
 
 if TYPE_CHECKING:
     from labelspace.comparison import Comparison
@@ -49,6 +50,7 @@ WITH_SCORES = frozenset(
         "data",
         "cost",
         "space",
+        "senses",
         "names",
         "logits",
         "margin",
@@ -88,6 +90,7 @@ def compare(
             "text or a label file."
         ),
     ] = None,
+    senses: shared.Senses = None,
     cost: Annotated[
         str | None,
         typer.Option(help=f'What mistakes cost: a CSV of prices, {", ".join(RULES[1:])} or "under=5,over=1".'),
@@ -194,7 +197,7 @@ def compare(
         found = compare_scores(
             _by_name(given),
             cost=cost,
-            space=space,
+            space=with_senses(space, senses or []),
             names=None if names is None else names_in("compare", "names", names),
             kind=kind,
             label=label or "y",
@@ -260,7 +263,7 @@ def compare(
         result = compare_labels(
             given[0] if given else None,
             methods=methods,
-            space=space,
+            space=with_senses(space, senses or []),
             cost=cost,
             model=model,
             seeds=None if seeds is None else seeds_of(seeds),

@@ -29,6 +29,8 @@ TYPED_AT = {
     ("LabelNoise", ""): ("label_noise",),
     ("augmentation", ""): ("augment",),
     ("Augment", ""): ("augment",),
+    ("labelspace", "senses"): ("senses",),
+    ("wordnet", "senses"): ("senses",),
     ("make_criterion", "name"): ("method", "methods"),
     ("make_criterion", "option name"): ("option",),
     ("models.build", "name"): ("model",),

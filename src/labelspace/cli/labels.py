@@ -1,5 +1,6 @@
 """``labelspace labels``: build label spaces and prices, look at them, compare them, and get files to fill in."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -30,8 +31,10 @@ from labelspace.cli.label_views import (
 )
 from labelspace.cli.options import DataDir, DataOption, Label, reader_options
 from labelspace.cli.screen import bad_input_exits, console, print_file, print_json
+from labelspace.cli.sense_views import sense_lines, senses_of
 from labelspace.space import LabelSpace
 from labelspace.spec.prices import RULES
+from labelspace.spec.senses import with_senses
 from labelspace.spec.words import words
 
 MOST_SQUARES = 20
@@ -67,6 +70,7 @@ def build(
     data: Data = None,
     cost: Cost = False,
     space: Beside = None,
+    senses: shared.Senses = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write (.safetensors).")] = None,
     label: Label = None,
     data_option: DataOption = None,
@@ -85,7 +89,7 @@ def build(
     Example: labelspace labels build squared --cost --space "low<mid<high" -o prices.safetensors
     """
     options = reader_options(label=label, data_option=data_option, data_dir=data_dir)
-    built = _read(spec, known_classes(classes, data, options), cost, space)
+    built = _read(spec, known_classes(classes, data, options), cost, space, senses or ())
     if out is not None:
         _save(built, out)
     if as_json:
@@ -106,12 +110,16 @@ def show(
     data: Data = None,
     cost: Cost = False,
     space: Beside = None,
+    senses: shared.Senses = None,
     label: Label = None,
     data_option: DataOption = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a label space: what it is, the nearest classes of each class, and a picture of it if it is small.
+
+    Of WordNet every class is listed with its sense and the nearest other class, doubtful ones first: where only a part
+    of the name is a noun, or where another sense is as near to the three nearest other classes or nearer.
 
     Of more than 1,000 classes the first ten are shown, or the one you name.
 
@@ -120,9 +128,11 @@ def show(
     Example: labelspace labels show taxonomy.txt
 
     Example: labelspace labels show groups:taxonomy.txt
+
+    Example: labelspace labels show wordnet --classes crane,heron,saw,hammer --senses saw=saw.n.02
     """
     options = reader_options(label=label, data_option=data_option, data_dir=data_dir)
-    shown = _read(spec, known_classes(classes, data, options), cost, space)
+    shown = _read(spec, known_classes(classes, data, options), cost, space, senses or ())
     many = len(shown) > MOST_CLASSES
     chosen = shown.names[: FEW if many else None] if class_name is None else (shown.names[shown.index(class_name)],)
     priced = shown.kind == "cost"
@@ -130,9 +140,16 @@ def show(
     others_of = cheapest(shown, chosen, k) if priced else nearest(shown, chosen, k)
     if as_json:
         near = {name: [{"class": other, number: value} for other, value in others_of[name]] for name in chosen}
-        print_json({**summary(shown), "source": dict(shown.source), "nearest": near})
+        told = [sense.to_json() for sense in senses_of(shown, chosen)]
+        listed = {"senses": told} if told else {}
+        print_json({**summary(shown), **listed, "source": dict(shown.source), "nearest": near})
         return
-    _print(*title(shown), "", "cheapest mistakes" if priced else f"nearest classes ({number})")
+    _print(
+        *title(shown),
+        *sense_lines(senses_of(shown, chosen)),
+        "",
+        "cheapest mistakes" if priced else f"nearest classes ({number})",
+    )
     width = max(len(shortened(name)) for name in chosen)
     for name in chosen:
         others = "  ".join(f"{shortened(other)} ({value:.3g})" for other, value in others_of[name])
@@ -242,12 +259,14 @@ def template(
     print_file(cost_template(names, long) if cost else space_template(names))
 
 
-def _read(spec: str, known: Known, cost: bool = False, beside: str | None = None) -> LabelSpace:
+def _read(
+    spec: str, known: Known, cost: bool = False, beside: str | None = None, senses: Sequence[str] = ()
+) -> LabelSpace:
     if cost:
-        return prices_of(spec, known, beside)
+        return prices_of(spec, known, with_senses(beside, senses))
     if beside is not None:
         raise _checks.fail(OWNER, "space", "left out without --cost", repr(beside))
-    return space_of(spec, known)
+    return space_of(with_senses(spec, senses) or spec, known)
 
 
 def _read_as(argument: str, spec: str, known: Known, cost: bool) -> LabelSpace:

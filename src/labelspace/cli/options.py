@@ -56,6 +56,15 @@ DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Where datasets lie; else $LABELSPACE_DATA, else the cache folder.")
 ]
 
+Senses = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--senses",
+        metavar="NAME=SENSE|FILE",
+        help="With the space wordnet: the sense of a class, such as saw=saw.n.02, or a file of such lines. Repeatable.",
+    ),
+]
+
 CHARACTERS = {"tab": "\t", r"\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
 # how a model is trained; what they may be is for ``Config`` to say
 Optimizer = Annotated[str, typer.Option("--optimizer", help="sgd, adam or adamw.")]

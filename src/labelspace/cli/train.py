@@ -16,6 +16,7 @@ from labelspace.cli.screen import TrainingBar, bad_input_exits, console, errors,
 from labelspace.criteria import criterion_class, methods
 from labelspace.criteria.registry import PLUGINS
 from labelspace.spec.named import NAMES, named, order_of
+from labelspace.spec.senses import with_senses
 from labelspace.spec.words import spoken_space, spread_words
 
 EXAMPLES = """Example: labelspace train digits --method semantic --space ordinal --smoothing 0.3 --epochs 20
@@ -49,6 +50,7 @@ def train(
             'pets: cat, dog, or "groups:cat,dog|car,bus"), a taxonomy file (Pets > cat) or a label file.'
         ),
     ] = None,
+    senses: shared.Senses = None,
     model: Annotated[str, typer.Option(help="A model's name, or auto.")] = "auto",
     backbone: Annotated[
         str | None, typer.Option(help="Train on features of a frozen network: efficientnet-lite0 or minilm.")
@@ -154,6 +156,7 @@ def train(
     }
     fields = [name for name in (*Config.model_fields, "smoothing") if name not in FILLED_IN]
     options |= shared.of_settings(setting or [], fields, {*inspect.signature(train).parameters, *options})
+    space = with_senses(space, senses or [])
     warning = _check_space(space, method, options["method_options"])
     there = _devices.resolved("train", options.get("device", "cpu"))
     joined = _distributed.join(_devices.placed(there))  # under torchrun every rank comes here

@@ -123,10 +123,10 @@ class Classified:
         return Found(
             rows=tuple(row.row() for row in rows),
             verdict=verdict if doubt is None else doubted(verdict, doubt),
-            warnings=tuple(caveats(rows, self.dataset, problems, groups, level)),
+            warnings=(*caveats(rows, self.dataset, problems, groups, level), *filter(None, [self.knowledge.offer])),
             best=best,
             seed=seed,
-            extra=extra_columns(rows[0]),
+            extra=extra_columns(rows[0], self.judge.tree),
             costliest=costliest(outcomes[best], self.dataset.names),
             constant=constant.row(),
         )

@@ -1,6 +1,5 @@
-"""What is known about the classes: the label space that was given or can be built, and what mistakes cost."""
+"""What is known about the classes: the label space that was given, or an order of numbers, and what mistakes cost."""
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +11,7 @@ from labelspace import _checks
 from labelspace.comparison.outcome import Judge
 from labelspace.data.dataset import Dataset
 from labelspace.sources.lda import lda
-from labelspace.sources.wordnet import wordnet
+from labelspace.sources.wordnet import all_nouns
 from labelspace.space import LabelSpace
 from labelspace.spec.named import SpaceSpec, named, numeric_order, order_of
 from labelspace.spec.prices import NEED_ORDER, CostSpec, cost_words, has_prices, implied, prices
@@ -31,11 +30,12 @@ class Spoken(NamedTuple):
 
 
 class Knowledge(NamedTuple):
-    """The label space and the prices of a comparison, and how both are said."""
+    """The label space and the prices of a comparison, how both are said, and a space that could be asked for."""
 
     space: LabelSpace | None
     cost: LabelSpace
     spoken: Spoken
+    offer: str = ""
 
     @property
     def word(self) -> str:
@@ -72,19 +72,18 @@ class Knowledge(NamedTuple):
 
 
 def gather(space: SpaceSpec | None, cost: CostSpec, dataset: Dataset, labels: Tensor) -> Knowledge:
-    """Return what is known: a space that was given, or an order of numbers, or WordNet where it has every name.
+    """Return what is known: a space that was given, or an order of numbers; anything else would be a guess.
 
     Args:
-        space: a LabelSpace, what ``labelspace.spec.named`` takes, or None to build what can be built.
+        space: a LabelSpace, what ``labelspace.spec.named`` takes, or None for the order of names that are numbers.
         cost: what ``labelspace.spec.prices`` takes, or None for what the space implies.
         dataset: its names, and training samples for ``lda``.
         labels: of the training samples, as they are trained on: with their noise, if there is any.
     """
     found = _space(space, dataset, labels)
-    # WordNet that nobody asked for is a guess: it may structure labels, beside its controls, but names no prices
-    guessed = space is None and found is not None and found.source.get("builder") == "wordnet"
-    given = _prices(cost, dataset, found) if cost is not None else None if guessed else implied(found)
-    return known(found, prices("uniform", dataset.names) if given is None else given)
+    given = _prices(cost, dataset, found) if cost is not None else implied(found)
+    told = known(found, prices("uniform", dataset.names) if given is None else given)
+    return told._replace(offer=_offer(dataset)) if found is None else told
 
 
 def known(space: LabelSpace | None, cost: LabelSpace) -> Knowledge:
@@ -123,15 +122,16 @@ def _space(space: SpaceSpec | None, dataset: Dataset, labels: Tensor) -> LabelSp
         return named(space, dataset.names, x, y, among=dataset.source.get("all_names"))
     if numeric_order(dataset.names) is not None:
         return named("ordinal", dataset.names)
-    return _nouns(dataset)
+    return None
 
 
-def _nouns(dataset: Dataset) -> LabelSpace | None:
-    """Return WordNet's tree where every class is a noun that it knows without doubt."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of names it does not know: nobody asked it to
-            found = wordnet(list(dataset.names))
-    except (ValueError, TypeError):
-        return None
-    return None if found.source.get("unmapped") else found
+def _offer(dataset: Dataset) -> str:
+    """Return a line that offers WordNet where every class is a noun: it is never used unasked, for it may be wrong.
+
+    Two classes have nothing to be nearer to.
+    """
+    if len(dataset.names) < 3 or not all_nouns(dataset.names):
+        return ""
+    return (
+        "All class names are nouns of WordNet, which --space wordnet would use; labels show wordnet lists the senses."
+    )

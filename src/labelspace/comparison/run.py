@@ -64,8 +64,8 @@ def compare(
             and eight (of pairs of texts four) are compared if left out. ``"NAME=METHOD"`` is another form of a method,
             with options of its own.
         space: what is known about the classes, as ``labelspace.spec.named`` takes it: a text or a file, or a list of
-            names (an order, lowest first) or lists of names (groups); without it an order of numbers or WordNet,
-            where that is possible.
+            names (an order, lowest first) or lists of names (groups); without it the order of names that are numbers.
+            WordNet is used only where it is asked for.
         cost: what mistakes cost, as ``labelspace.spec.prices`` takes it: a rule, a file, or a DataFrame whose index
             names the true classes and whose columns name the decided ones; without it what the space implies.
         model: a name, a torch module, or a function ``(input_shape, output_dim) -> module``; ``"auto"`` if left out.

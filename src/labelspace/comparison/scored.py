@@ -124,7 +124,7 @@ def _result(
         cost=prices_facts(found.knowledge, judge),
         space=space_facts(found.knowledge),
         decision=judge.rule,
-        extra=extra_columns(rows[0]),
+        extra=extra_columns(rows[0], judge.tree),
         rows=tuple(each.row() for each in rows),
         verdict=verdict,
         warnings=tuple(caveats(rows, None, gathered.notes, gathered.groups, verdict.level)),

@@ -16,11 +16,14 @@ from labelspace.comparison.plan import TRAINING, Plan
 from labelspace.comparison.rows import Judged, change_of
 from labelspace.data.dataset import Dataset
 from labelspace.data.splits import leak_sentences
+from labelspace.metrics.accuracy import level_groups
 from labelspace.report.words import decimals_for, fixed, interval, percent
 from labelspace.results import Confusion, Data, Extra, Known, Prices, Row
+from labelspace.space import LabelSpace
 from labelspace.training.config import Config, make_config
 
 LISTED = 30
+LONGEST_TITLE = 24  # of a level's groups, in letters
 VERSIONS = {"labelspace": labelspace.__version__, "python": platform.python_version()}
 SAID_ELSEWHERE = ("data", "data_options", "limit", "model", "backbone", "epochs", "label_noise")
 TITLES = {"kappa": "κ² ↑", "balanced_accuracy": "balanced ↑", "group_accuracy": "right group ↑"}
@@ -99,9 +102,35 @@ def space_facts(knowledge: Knowledge) -> Known | None:
     return None if knowledge.spoken.space is None else Known(words=knowledge.spoken.space)
 
 
-def extra_columns(row: Row) -> tuple[Extra, ...]:
-    """Return the numbers that belong to this kind of classes, beside cost and accuracy, with their titles."""
-    return tuple(Extra(key=key, title=TITLES.get(key, f"{key.replace('_', ' ')} ↑")) for key in row.headline.others)
+def extra_columns(row: Row, tree: LabelSpace | None = None) -> tuple[Extra, ...]:
+    """Return the numbers that belong to this kind of classes, beside cost and accuracy, with their titles.
+
+    Args:
+        row: one that has them.
+        tree: the taxonomy of the classes, after whose groups the columns of its levels are called.
+    """
+    titles = TITLES | ({} if tree is None else level_titles(tree))
+    return tuple(Extra(key=key, title=titles.get(key, f"{key.replace('_', ' ')} ↑")) for key in row.headline.others)
+
+
+def level_titles(tree: LabelSpace) -> dict[str, str]:
+    """Return what the columns of the levels of a taxonomy are called: by their groups, the last one by the classes.
+
+    Example:
+        >>> from labelspace import tree
+        >>> level_titles(tree({"pet": ["cat", "dog"], "vehicle": ["car", "bus"]}))
+        {'level_1': 'pet or vehicle ↑', 'level_2': 'class ↑'}
+    """
+    *levels, _ = level_groups(tree)
+    classes = set(tree.names)
+    found = {}
+    for number, level in enumerate(levels, 1):
+        groups = [node for node in dict.fromkeys(level) if node not in classes]
+        shown = groups if len(" or ".join(groups)) <= LONGEST_TITLE else groups[:1]
+        more = [f"{len(groups) - len(shown)} more"] if len(groups) > len(shown) else []
+        *first, last = [*shown, *more] or [f"level {number}"]
+        found[f"level_{number}"] = f"{', '.join(first)} or {last} ↑" if first else f"{last} ↑"
+    return {**found, f"level_{len(levels) + 1}": "class ↑"}
 
 
 def costliest(outcome: Outcome, names: Sequence[str]) -> tuple[Confusion, ...]:

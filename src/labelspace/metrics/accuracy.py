@@ -155,7 +155,7 @@ def level_accuracy(predictions: Numbers, y: Numbers, tree_space: LabelSpace, *, 
     Args:
         predictions: class indices, or scores.
         y: true class indices.
-        tree_space: a space built by ``labelspace.tree`` or ``labelspace.groups``, or a subset of one.
+        tree_space: a space built by ``labelspace.tree``, ``groups`` or ``wordnet``, or a subset of one.
         per_sample: return 1 or 0 for each sample and level instead of their means over samples.
 
     Shape:
@@ -167,39 +167,51 @@ def level_accuracy(predictions: Numbers, y: Numbers, tree_space: LabelSpace, *, 
         >>> level_accuracy([0, 0, 3, 0], [0, 1, 2, 3], animals)
         tensor([0.7500, 0.2500], dtype=torch.float64)
     """
-    nodes = _levels(tree_space)
+    levels = level_groups(tree_space)
+    numbers = [{node: place for place, node in enumerate(dict.fromkeys(level))} for level in levels]
+    nodes = torch.tensor([[number[node] for node in level] for number, level in zip(numbers, levels, strict=True)])
     predicted, labels, _ = _inputs.pair("level_accuracy", predictions, y, nodes.shape[1], source="tree_space")
     right = (nodes[:, predicted] == nodes[:, labels]).double().T
     return right if per_sample else right.mean(dim=0)
 
 
-def _levels(space: object) -> Tensor:
-    """Return the number of each class's ancestor at each level, coarsest first."""
+def level_groups(space: object) -> list[list[str]]:
+    """Return the group in which each class is at each level, coarsest first; the last level is the classes themselves.
+
+    A class that ends above a level stands for itself there, and a level at which all classes are one is left out.
+
+    Args:
+        space: built by ``labelspace.tree``, ``groups`` or ``wordnet``, or a subset of one.
+
+    Example:
+        >>> from labelspace import tree
+        >>> level_groups(tree({"pet": ["cat", "dog"], "vehicle": {"road": ["car"]}}).subset(["dog", "car"]))
+        [['pet', 'vehicle'], ['dog', 'road'], ['dog', 'car']]
+    """
     if isinstance(space, LabelSpace) and space.source.get("builder") == "groups":
-        return _groups(space)
+        paths = _group_paths(space)
+    else:
+        paths = _tree_paths(space)
+    levels = [[path[min(level, len(path) - 1)] for path in paths] for level in range(max(map(len, paths)))]
+    return [level for level in levels[:-1] if len(set(level)) > 1] + levels[-1:]
+
+
+def _tree_paths(space: object) -> list[list[str]]:
     parents = space.source.get("parents") if isinstance(space, LabelSpace) else None
     sound = isinstance(parents, Mapping) and all(isinstance(parent, str) for parent in parents.values())
     if not isinstance(space, LabelSpace) or not isinstance(parents, Mapping) or not sound:
         expected = "a space built by labelspace.tree or labelspace.groups"
         raise _checks.fail("level_accuracy", "tree_space", expected, repr(space))
     _checks.known_names("level_accuracy", "tree_space", space.names, list(parents))
-    paths = [_path(parents, name) for name in space.names]
-    rows = []
-    for level in range(max(len(path) for path in paths)):
-        nodes = [path[min(level, len(path) - 1)] for path in paths]
-        number = {node: place for place, node in enumerate(dict.fromkeys(nodes))}
-        rows.append([number[node] for node in nodes])
-    return torch.tensor([row for row in rows[:-1] if max(row) > 0] + rows[-1:])
+    return [_path(parents, name) for name in space.names]
 
 
-def _groups(space: LabelSpace) -> Tensor:
-    """Return the number of each class's group, unless all are in one, and of each class."""
+def _group_paths(space: LabelSpace) -> list[list[str]]:
     groups = space.source.get("groups")
-    parts = groups.values() if isinstance(groups, Mapping) else ()
-    group = {name: number for number, members in enumerate(parts) for name in members}
+    parts = groups.items() if isinstance(groups, Mapping) else ()
+    group = {name: str(title) for title, members in parts for name in members}
     _checks.known_names("level_accuracy", "tree_space", space.names, list(group))
-    codes = [group[name] for name in space.names]
-    return torch.tensor([codes, list(range(len(space)))][0 if len(set(codes)) > 1 else 1 :])
+    return [[group[name], name] for name in space.names]
 
 
 def _path(parents: Mapping[str, str], name: str) -> list[str]:

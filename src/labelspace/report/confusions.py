@@ -41,7 +41,7 @@ def _winners(material: Material) -> set[str]:
 def _shared_layout(material: Material, found: dict[str, Measured]) -> Layout:
     known = material.space or material.cost
     if known is not None:
-        return layout_of(known.distances())
+        return layout_of(known.distances(), material.space)
     counts = mistakes(found.get(material.reference.label, next(iter(found.values()))).confusion).nan_to_num(nan=0.0)
     shared = counts + counts.T
     return layout_of((shared.max() - shared).fill_diagonal_(0))

@@ -50,10 +50,12 @@ function heatFigure(options, palette, width) {
   const ticks = labelled
     ? { tickvals: places, ticktext: ends.map((end) => plain(end.short)), tickfont: { size: count > 30 ? 9 : 11 } }
     : { showticklabels: false };
+  const named = labelled && !narrow ? groupNames(ends, (size * 0.8) / count, palette) : { annotations: [], shapes: [] };
   const layout = baseLayout(palette, {
+    ...named,
     height: Math.round(size * (branches ? 1.02 : 0.9)),
     title: title ? caption(title, palette) : undefined,
-    margin: { l: 10, r: narrow ? 6 : 20, t: title ? 30 : 8, b: 10 },
+    margin: { l: 10, r: narrow ? 6 : 20, t: (title ? 30 : 8) + (named.annotations.length ? 16 : 0), b: 10 },
     xaxis: {
       ...ticks,
       range: [-0.5, count - 0.5],
@@ -77,6 +79,37 @@ function heatFigure(options, palette, width) {
     yaxis2: { domain: [share + 0.01, 1], visible: false, fixedrange: true, rangemode: "tozero" },
   });
   return { traces: [heat, ...tree], layout };
+}
+
+// The names of groups whose classes stand side by side, above them, and thin lines between groups.
+function groupNames(ends, width, palette) {
+  const annotations = [];
+  const shapes = [];
+  let start = 0;
+  ends.forEach((end, place) => {
+    const next = ends[place + 1];
+    if (next && next.group === end.group) return;
+    const fits = Math.floor(((place + 1 - start) * width) / 6);
+    if (end.group && place > start && fits > 3) {
+      annotations.push({
+        text: plain(shortened(end.group, fits)),
+        x: (start + place) / 2,
+        y: 1,
+        yref: "paper",
+        yanchor: "bottom",
+        showarrow: false,
+        font: { size: 10, color: palette.soft },
+      });
+    }
+    if (next && (end.group || next.group)) {
+      const line = { type: "line", line: { color: palette.faint, width: 1 }, layer: "above" };
+      const at = place + 0.5;
+      shapes.push({ ...line, x0: at, x1: at, y0: -0.5, y1: ends.length - 0.5 });
+      shapes.push({ ...line, y0: at, y1: at, x0: -0.5, x1: ends.length - 0.5 });
+    }
+    start = place + 1;
+  });
+  return { annotations, shapes };
 }
 
 // The range of colours: from zero, unless all entries are so much alike that nothing would be seen. Of classes the

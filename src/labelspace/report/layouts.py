@@ -6,7 +6,9 @@ import torch
 from torch import Tensor
 
 from labelspace import analysis
+from labelspace.metrics.accuracy import level_groups
 from labelspace.report.document import Figure, pack
+from labelspace.space import LabelSpace
 
 MANY = 60  # classes above which they are folded into groups first
 GROUPS = 30
@@ -25,6 +27,8 @@ class Layout:
         groups: sizes of the groups that follow each other in the order; empty where classes are few.
         middles: the most typical class of each group.
         group_branches: the tree's lines over the groups.
+        titles: what the groups are called in a taxonomy; None where it has no name for one.
+        above: the lowest group of each class in a taxonomy, by class index; empty where none is known.
     """
 
     order: tuple[int, ...]
@@ -32,6 +36,8 @@ class Layout:
     groups: tuple[int, ...] = ()
     middles: tuple[int, ...] = ()
     group_branches: Figure | None = None
+    titles: tuple[str | None, ...] = ()
+    above: tuple[str | None, ...] = ()
 
     def plain(self) -> Figure:
         """Return it as plain data."""
@@ -41,6 +47,8 @@ class Layout:
             "groups": self.groups,
             "middles": self.middles,
             "groupBranches": self.group_branches,
+            "titles": self.titles,
+            "above": self.above,
         }
 
     def arrange(self, matrix: Tensor, *, mass: bool = False) -> Figure:
@@ -80,8 +88,12 @@ def fold(ordered: Tensor, sizes: tuple[int, ...], *, mass: bool) -> Tensor:
     return (total - own) / pairs.clamp_min(1)
 
 
-def layout_of(distances: Tensor) -> Layout:
+def layout_of(distances: Tensor, space: LabelSpace | None = None) -> Layout:
     """Return the layout that distances between classes suggest.
+
+    Args:
+        distances: between the classes.
+        space: what is known of the same classes; where that is a taxonomy, groups or WordNet, groups are called by it.
 
     Example:
         >>> layout_of(torch.tensor([[0.0, 5.0, 1.0], [5.0, 0.0, 5.0], [1.0, 5.0, 0.0]])).order
@@ -98,12 +110,37 @@ def layout_of(distances: Tensor) -> Layout:
     position = torch.tensor(order, dtype=torch.float64)
     if ((position - position.mean()) * torch.arange(len(order))).sum() < 0:
         order.reverse()
+    levels = _levels(space) if space is not None and len(space) == len(order) else []
+    above = tuple(_lowest(levels, [place]) for place in range(len(order))) if levels else ()
     if len(order) <= MANY:
-        return Layout(tuple(order), _branches(merges, [[leaf] for leaf in order]))
+        return Layout(tuple(order), _branches(merges, [[leaf] for leaf in order]), above=above)
     groups = _groups(merges, order)
     middles = tuple(group[int(known[group][:, group].sum(dim=1).argmin())] for group in groups)
     branches = _branches(merges, [[leaf] for leaf in order]) if len(order) <= MOST else {"x": [], "y": []}
-    return Layout(tuple(order), branches, tuple(map(len, groups)), middles, _branches(merges, groups))
+    titles = tuple(_lowest(levels, group) for group in groups) if levels else ()
+    sizes, lines = tuple(map(len, groups)), _branches(merges, groups)
+    return Layout(tuple(order), branches, sizes, middles, lines, titles, above)
+
+
+def _levels(space: LabelSpace) -> list[list[str | None]]:
+    """Return the group of each class at each level, finest first; None where a class is in none. Empty without any."""
+    try:
+        *levels, _ = level_groups(space)
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return []  # no taxonomy; a source may say anything
+    return [
+        [None if node == name else node for node, name in zip(level, space.names, strict=True)]
+        for level in reversed(levels)
+    ]
+
+
+def _lowest(levels: list[list[str | None]], members: list[int]) -> str | None:
+    """Return the lowest group that holds all of some classes, if one does."""
+    for level in levels:
+        found = {level[place] for place in members}
+        if len(found) == 1 and None not in found:
+            return found.pop()
+    return None
 
 
 def _tree(distances: Tensor) -> tuple[list[int], list[Merge]]:

@@ -60,14 +60,14 @@ def _shown(space: LabelSpace) -> Tensor:
 def drawn_spaces(material: Material, room: Room) -> list[Figure]:
     """Return a heat map with its tree for every distinct space that fits."""
     room.refused += 0 if fits(len(material.names)) else 1
-    return space_pictures(material.once(distinct_spaces), room)
+    return space_pictures(material.once(distinct_spaces), room, material.space)
 
 
-def space_pictures(spaces: list[tuple[str, LabelSpace]], room: Room) -> list[Figure]:
-    """Return a heat map with its tree for every space that fits."""
+def space_pictures(spaces: list[tuple[str, LabelSpace]], room: Room, known: LabelSpace | None = None) -> list[Figure]:
+    """Return a heat map with its tree for every space that fits; groups are called by what is known of the classes."""
     pictures: list[Figure] = []
     for title, space in spaces:
-        layout = layout_of(space.distances())
+        layout = layout_of(space.distances(), known or space)
         unit, meaning = MEANING[space.metric or space.kind]
         matrix = layout.arrange(_shown(space), mass=space.kind == "relations")
         facts = {"title": title, "unit": unit, "meaning": meaning, "builder": str(space.source.get("builder", ""))}
@@ -125,7 +125,7 @@ def distances(material: Material, room: Room) -> list[Figure]:
         between = material.geometry.get(f"naa/{row.label}")
         if between is None or len(between) < 2:
             continue
-        layout = layout_of(between)
+        layout = layout_of(between, material.space)
         target = material.geometry.get(f"target/{row.label}")
         picture: Figure = {
             "label": row.label,

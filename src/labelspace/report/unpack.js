@@ -39,7 +39,14 @@ function codesOf(packed) {
 
 // The classes or groups along the sides of a matrix: a short name for the axis and a full one for the pointer.
 function sides(names, layout, folded) {
-  if (!folded) return layout.order.map((index) => ({ short: shortened(names[index], 14), full: names[index] }));
+  if (!folded) {
+    return layout.order.map((index) => {
+      const group = layout.above[index] || null;
+      const full = group === null ? names[index] : `${names[index]} (${group})`;
+      return { short: shortened(names[index], 14), full, group };
+    });
+  }
+  const often = (title) => layout.titles.filter((other) => other === title).length > 1;
   let start = 0;
   return layout.groups.map((size, group) => {
     const members = layout.order.slice(start, start + size).map((index) => names[index]);
@@ -47,6 +54,10 @@ function sides(names, layout, folded) {
     const middle = shortened(names[layout.middles[group]], 14);
     if (size === 1) return { short: middle, full: members[0] };
     const listed = members.slice(0, 6).join(", ") + (size > 6 ? ` and ${size - 6} more` : "");
-    return { short: `${middle} +${size - 1}`, full: `[${listed}]` };
+    const title = layout.titles[group];
+    if (!title) return { short: `${middle} +${size - 1}`, full: `[${listed}]` };
+    // a taxonomy's name; several groups may be parts of one, and are told apart by their most typical class
+    const own = often(title) ? `${shortened(title, 14)}: ${middle} +${size - 1}` : `${shortened(title, 20)} (${size})`;
+    return { short: own, full: `${title} [${listed}]` };
   });
 }

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.int64]
 SHIPPED = "wordnet_nouns.xz"
+MOST_WORDS, MOST_ABOVE = 3, 2  # of a synset, and of what is above it, in a few words
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +92,52 @@ class NounGraph:
         """Return the readable name, such as ``cat.n.01``: a lemma and which of its senses is meant."""
         lemma = self.lemmas[self.first_lemmas[synset]]
         return f"{lemma}.n.{self.senses_of(lemma).index(synset) + 1:02d}"
+
+    def lemmas_of(self, synset: int) -> list[str]:
+        """Return the words of a synset, the one it is named after first."""
+        places = np.flatnonzero(self.senses == synset)
+        numbers = np.searchsorted(self.sense_starts, places, side="right") - 1
+        first = self.lemmas[self.first_lemmas[synset]]
+        return list(dict.fromkeys([first, *(self.lemmas[number] for number in numbers)]))
+
+    def meaning(self, synset: int) -> str:
+        """Return what a synset is in a few words: its own, and the two kinds of thing above it.
+
+        Example:
+            >>> graph = shipped_graph()
+            >>> graph.meaning(graph.senses_of("saw")[1])
+            'saw: hand tool › tool'
+        """
+        own = self.lemmas_of(synset)
+        above = [synset]
+        while len(above) <= MOST_ABOVE and (up := self.hypernyms_of(above[-1])):
+            above.append(up[0])
+        kinds = " › ".join(self.lemmas[self.first_lemmas[each]] for each in above[1:])
+        words = ", ".join(own[:MOST_WORDS])
+        return (f"{words}: {kinds}" if kinds else words).replace("_", " ")
+
+    def steps(self, rows: Sequence[int | None], columns: Sequence[int | None]) -> Numbers:
+        """Return the shortest paths over common ancestors: the least sum of two heights; −1 where there is none.
+
+        Shape:
+            ``(rows, columns)``.
+        """
+        above = {synset: self.heights_above(synset) for synset in {*rows, *columns} if synset is not None}
+        below: dict[int, tuple[list[tuple[int, int]], list[tuple[int, int]]]] = {}
+        for side, synsets in enumerate((rows, columns)):
+            for index, synset in enumerate(synsets):
+                for ancestor, height in ({} if synset is None else above[synset]).items():
+                    below.setdefault(ancestor, ([], []))[side].append((index, height))
+        unreached = np.iinfo(np.int64).max
+        found = np.full((len(rows), len(columns)), unreached)
+        # one small block per ancestor: only the synsets below it can meet there
+        for members in below.values():
+            if all(members):
+                (first, up), (second, down) = (np.array(side).T for side in members)
+                block = np.ix_(first, second)
+                found[block] = np.minimum(found[block], up[:, None] + down[None, :])
+        found[found == unreached] = -1
+        return found
 
     def heights_above(self, synset: int) -> dict[int, int]:
         """Return every ancestor of a synset with the fewest steps up to it; itself has 0."""

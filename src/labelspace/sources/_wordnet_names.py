@@ -1,7 +1,7 @@
 """From the name of a class to a noun sense of WordNet."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from labelspace import _checks
@@ -22,6 +22,7 @@ SYNSET_ID = re.compile(r"n(\d{8})")
 SYNSET_NAME = re.compile(r"(.+)\.n\.(\d{1,3})", re.IGNORECASE)
 WORD_BOUNDARY = re.compile(r"[\s_-]+|(?<=[a-z])(?=[A-Z])")
 PART_BOUNDARY = re.compile(r"\s*[/,;|]\s*")
+MOST_LISTED = 8  # senses in a message
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class Reading:
 
     Args:
         synsets: the senses, most likely first.
-        how: ``"exact"``, ``"plural"``, ``"variant"``, ``"part"``, ``"head word"``, ``"id"`` or ``"given"``.
+        how: ``"exact"``, ``"plural"``, ``"variant"``, ``"part"``, ``"head word"``, ``"id"``, ``"given"`` or
+            ``"given, another word's"``.
     """
 
     synsets: tuple[int, ...]
@@ -59,6 +61,15 @@ def read_name(graph: NounGraph, name: str) -> Reading | None:
     return None
 
 
+def other_part(graph: NounGraph, name: str, synset: int) -> str | None:
+    """Return the first part of a name, between slashes and commas, that is a noun and cannot mean this synset."""
+    for part in PART_BOUNDARY.split(name):
+        found = _read_phrase(graph, part) if part else None
+        if found is not None and synset not in found.synsets:
+            return part
+    return None
+
+
 def read_given(graph: NounGraph, name: str, sense: str | int) -> Reading:
     """Return the sense that the user picked for a name: a synset name, an id, or the number of a sense.
 
@@ -66,29 +77,37 @@ def read_given(graph: NounGraph, name: str, sense: str | int) -> Reading:
     """
     reading = read_name(graph, name)
     known = reading.synsets if reading is not None else ()
-    chosen = _synset_called(graph, sense) if isinstance(sense, str) else _numbered(graph, name, known, sense)
+    written = int(sense) if isinstance(sense, str) and sense.isdecimal() else sense
+    chosen = _synset_called(graph, written) if isinstance(written, str) else _numbered(graph, name, known, written)
     if chosen is None:
-        remedy = _sense_remedy(graph, str(sense))
+        remedy = _sense_remedy(graph, known, str(sense))
         raise _checks.fail("wordnet", "senses", "noun senses of WordNet", f"{sense!r} for {name!r}", remedy)
-    return Reading((chosen, *(synset for synset in known if synset != chosen)), "given")
+    how = "given" if chosen in known or not known else "given, another word's"
+    return Reading((chosen, *(synset for synset in known if synset != chosen)), how)
 
 
 def _numbered(graph: NounGraph, name: str, known: tuple[int, ...], sense: int) -> int:
     number = _checks.whole("wordnet", "senses", sense, low=1)
     if number <= len(known):
         return known[number - 1]
-    listed = ", ".join(graph.synset_name(synset) for synset in known) or "none"
     expected = f"sense numbers up to {len(known)} for {name!r}"
-    raise _checks.fail("wordnet", "senses", expected, number, f"Its noun senses are: {listed}.")
+    raise _checks.fail("wordnet", "senses", expected, number, f"Its noun senses are: {_listed(graph, known)}.")
 
 
-def _sense_remedy(graph: NounGraph, sense: str) -> str:
+def _sense_remedy(graph: NounGraph, known: Sequence[int], sense: str) -> str:
     match = SYNSET_NAME.fullmatch(sense)
     lemma = _joined(match.group(1) if match else sense)
-    count = len(graph.senses_of(lemma))
-    if count:
-        return f"WordNet has the nouns {lemma}.n.01 to {lemma}.n.{count:02d}."
+    # of the word in the sense, where that is a noun: it may be another than the name of the class
+    senses = graph.senses_of(lemma)
+    if senses or known:
+        whose = f"The noun senses of {lemma!r}" if senses else "Its noun senses"
+        return f"{whose} are: {_listed(graph, senses or known)}."
     return "Write 'cat.n.01', an id such as 'n02121620', or the number of a sense, counted from 1."
+
+
+def _listed(graph: NounGraph, synsets: Sequence[int]) -> str:
+    shown = [f"{graph.synset_name(synset)} ({graph.meaning(synset)})" for synset in synsets[:MOST_LISTED]]
+    return "; ".join(shown) + (f" and {len(synsets) - MOST_LISTED} more" if len(synsets) > MOST_LISTED else "")
 
 
 def _synset_called(graph: NounGraph, text: str) -> int | None:

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from labelspace import _checks
+from labelspace.sources._wordnet_doubts import SETTLED, doubts
 from labelspace.sources._wordnet_folder import read_folder
 from labelspace.sources._wordnet_graph import NounGraph, shipped_graph
 from labelspace.sources._wordnet_names import Reading, read_given, read_name
+from labelspace.sources._wordnet_tree import groups_above
 from labelspace.sources.tree import hop_relations
 from labelspace.space import LabelSpace
 
@@ -28,12 +29,16 @@ def wordnet(
     again. A name means its first noun sense unless ``senses`` says otherwise. Singulars, other spellings, the
     parts of ``"T-shirt/top"`` and the last words of ``"aquarium fish"`` are tried when a name is no noun.
 
-    ``.source`` reports the sense of every class and how it was found, how many other senses there were, which
-    classes are ambiguous and which are unmapped. An unmapped class has no relatives (−1 hops).
+    ``.source`` reports the sense of every class, what it means and how it was found, how many other senses there
+    were, which classes are ambiguous, doubtful (and why) or unmapped, and the groups above them as ``parents``. An
+    unmapped class has no relatives (−1 hops). A sense is doubtful where only a part or the last words of the name are
+    a noun, and where another sense of it is as near to the other classes or nearer, by the mean number of steps to
+    the three nearest: look at those, the rule does not choose.
 
     Args:
         names: the class names, in order; WordNet ids such as ``"n02123045"`` too.
-        senses: the sense of some names: ``"crane.n.05"``, an id, or the number of the sense, counted from 1.
+        senses: the sense of some names: ``"crane.n.05"``, an id, or the number of the sense, counted from 1. It may be
+            one of another word.
         folder: a folder with WordNet's ``index.noun`` and ``data.noun``, to be read instead of the nouns of
             WordNet 3.0 that come with the package.
         decay: the factor by which mass falls with every step, in (0, 1].
@@ -42,8 +47,9 @@ def wordnet(
         >>> space = wordnet(["cat", "dog", "truck"])
         >>> space.hops.tolist()
         [[0, 4, 17], [4, 0, 12], [17, 12, 0]]
-        >>> space.source["senses"]["cat"]
-        {'alternatives': 7, 'how': 'exact', 'id': 'n02121620', 'synset': 'cat.n.01'}
+        >>> sense = space.source["senses"]["cat"]
+        >>> sense["synset"], sense["means"], sense["alternatives"]
+        ('cat.n.01', 'cat, true cat: feline › carnivore', 7)
 
     Reference:
         Fellbaum (ed.), WordNet: An Electronic Lexical Database, MIT Press 1998.
@@ -61,7 +67,10 @@ def wordnet(
         text = f"WordNet has no noun for {', '.join(map(repr, unmapped))}: no relatives, so one-hot."
         remedy = f"Pick a sense, as in senses={{{unmapped[0]!r}: 'cat.n.01'}}."
         warnings.warn(f"{text} {remedy}", stacklevel=2)
-    hops = _hops(graph, [reading.synsets[0] if reading else None for reading in readings.values()])
+    chosen = [reading.synsets[0] if reading else None for reading in readings.values()]
+    steps = graph.steps(chosen, chosen)
+    np.fill_diagonal(steps, 0)  # also of classes that are no noun
+    hops = torch.from_numpy(steps)
     source = {
         "builder": "wordnet",
         "version": graph.version,
@@ -69,8 +78,20 @@ def wordnet(
         "decay": factor,
         **_report(graph, readings),
         "unmapped": unmapped,
+        "parents": groups_above(graph, readings),
     }
     return LabelSpace(classes, hop_relations(hops, factor), "relations", source, hops)
+
+
+def all_nouns(names: Sequence[str]) -> bool:
+    """Return whether every name is a noun of the shipped WordNet as it stands, in the plural or in another spelling.
+
+    Example:
+        >>> all_nouns(["cat", "Dogs"]), all_nouns(["cat", "aquarium fish"])
+        (True, False)
+    """
+    readings = (read_name(shipped_graph(), name) for name in names)
+    return all(reading is not None and reading.how in ("exact", "plural", "variant") for reading in readings)
 
 
 def _class_names(names: object) -> tuple[str, ...]:
@@ -100,27 +121,11 @@ def _report(graph: NounGraph, readings: Mapping[str, Reading | None]) -> dict[st
             "alternatives": len(reading.synsets) - 1,
             "how": reading.how,
             "id": graph.synset_id(reading.synsets[0]),
+            "means": graph.meaning(reading.synsets[0]),
             "synset": graph.synset_name(reading.synsets[0]),
         }
         for name, reading in mapped.items()
     }
-    undecided = [name for name, reading in mapped.items() if len(reading.synsets) > 1 and reading.how != "given"]
-    return {"senses": senses, "ambiguous": undecided}
-
-
-def _hops(graph: NounGraph, synsets: Sequence[int | None]) -> Tensor:
-    """Return the shortest paths over common ancestors: the least sum of two heights; −1 without any."""
-    below: dict[int, list[tuple[int, int]]] = {}
-    for index, synset in enumerate(synsets):
-        for ancestor, height in ({} if synset is None else graph.heights_above(synset)).items():
-            below.setdefault(ancestor, []).append((index, height))
-    unreached = np.iinfo(np.int64).max
-    hops = np.full((len(synsets), len(synsets)), unreached)
-    # one small block per ancestor: only the classes below it can meet there
-    for members in below.values():
-        indices, heights = np.array(members).T
-        block = np.ix_(indices, indices)
-        hops[block] = np.minimum(hops[block], heights[:, None] + heights[None, :])
-    hops[hops == unreached] = -1
-    np.fill_diagonal(hops, 0)
-    return torch.from_numpy(hops)
+    undecided = [name for name, each in mapped.items() if len(each.synsets) > 1 and each.how not in SETTLED]
+    doubtful = {name: doubt._asdict() for name, doubt in doubts(graph, readings).items()}
+    return {"senses": senses, "ambiguous": undecided, "doubtful": doubtful}

@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 
 from labelspace import _checks
+from labelspace._cells import names_in
 from labelspace._inputs import Numbers
 from labelspace._tables import is_there
 from labelspace.sources.lda import lda
@@ -15,6 +16,7 @@ from labelspace.sources.matrices import ordinal, uniform
 from labelspace.sources.text import text
 from labelspace.sources.wordnet import wordnet
 from labelspace.space import LabelSpace
+from labelspace.spec import senses
 from labelspace.spec.grouping import PREFIX, grouped, grouping, groups_in
 from labelspace.spec.lists import Lists, in_lists
 from labelspace.spec.naming import OWNER, matched, suggestion
@@ -155,7 +157,8 @@ def named(
 
     Args:
         spec: ``low<mid<high``, an order that names every class once; ``ordinal``, for class names that are numbers,
-            by value (an order is never guessed from the alphabet); ``uniform``, ``wordnet``, ``text``, ``lda``; the
+            by value (an order is never guessed from the alphabet); ``uniform``, ``wordnet``, ``text``, ``lda``;
+            ``wordnet:saw=saw.n.02,bat=bat.n.05``, or ``wordnet:`` and a file of such lines, with senses of names; the
             path of a taxonomy, in any form that ``taxonomy`` reads, which gives mass to all classes; groups, which
             keep it inside: the path of a file of lines ``pets: cat, dog``, or ``groups:`` and what ``grouping``
             reads; the path of a label file (.safetensors), or the folder of a run, whose labels are then meant. In
@@ -185,6 +188,8 @@ def named(
     title = str(spec).strip()
     if title in NAMES:
         return _built(title, names, x, y)
+    if title.startswith(senses.PREFIX):
+        return _cut(lambda classes: _nouns(title, classes), names, among)
     if title.startswith(PREFIX):
         return _cut(lambda classes: _aligned(grouping(title.removeprefix(PREFIX), classes), classes), names, among)
     path = Path(title).expanduser()
@@ -214,6 +219,14 @@ def _built(title: str, names: Sequence[str] | None, x: Numbers | None, y: Number
     if x is None or y is None:
         raise _checks.fail(OWNER, "space", "'lda' only where there are samples", "none", "Give the data.")
     return lda(x, y, names=names)
+
+
+def _nouns(title: str, names: Sequence[str] | None) -> LabelSpace:
+    items = names_in(OWNER, "senses", title.removeprefix(senses.PREFIX))
+    picked = senses.senses_in(items)
+    if names is None:
+        return _built(senses.WORD, None, None, None)  # which says that classes are needed
+    return wordnet(names, senses=picked)
 
 
 def _cut(

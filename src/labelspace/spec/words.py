@@ -11,6 +11,7 @@ from labelspace.spec.named import order_of
 from labelspace.spec.prices import cost_words
 
 MOST_SHOWN = 12  # classes of an order
+FEW = 4  # classes whose sense is doubtful
 NEAR = {"tree": "stays in a class's own group", "wordnet": "goes to the nearest relatives"}
 FAR = {"tree": "leaves it", "wordnet": "farther"}
 
@@ -48,7 +49,7 @@ def _words(space: LabelSpace) -> str:
 def _said(source: Mapping[str, object], count: str, names: Sequence[str]) -> str:
     builder = str(source.get("builder", "a matrix"))
     if builder == "wordnet":
-        return f"WordNet: {sum(name in _facts(source, 'senses') for name in names)} of {len(names)} names mapped"
+        return _wordnet_words(source, names)
     if builder == "groups":
         members = [part for part in _facts(source, "groups").values() if isinstance(part, list)]
         used = [part for part in members if set(part) & set(names)]
@@ -62,6 +63,23 @@ def _said(source: Mapping[str, object], count: str, names: Sequence[str]) -> str
         "lda": f"LDA: {count} by their means on {_counted(source.get('components', 0), 'discriminant')}",
         "confusion": f"confusion: {count} by the mistakes of a model",
     }.get(builder, f"{builder}: {count}")
+
+
+def _wordnet_words(source: Mapping[str, object], names: Sequence[str]) -> str:
+    senses = {name: sense for name, sense in _facts(source, "senses").items() if name in set(names)}
+    parts = [f"WordNet: {len(senses)} of {len(names)} names mapped"]
+    how = {name: str(sense.get("how", "")) for name, sense in senses.items() if isinstance(sense, Mapping)}
+    parts += [f"{given} by given senses"] if (given := sum(each.startswith("given") for each in how.values())) else []
+    foreign = [name for name, each in how.items() if each == "given, another word's"]
+    parts += [f"{_few(foreign)} by another word's"] if foreign else []
+    # files of earlier versions do not say what is doubtful
+    doubtful = [name for name in names if name in _facts({"doubtful": {}, **source}, "doubtful")]
+    return ", ".join(parts) + (f"; doubtful: {_few(doubtful)} (see `labels show`)" if doubtful else "")
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+    return ", ".join(names[:FEW]) + more
 
 
 def _facts(source: Mapping[str, object], name: str) -> Mapping[str, object]:
