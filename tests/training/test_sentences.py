@@ -133,6 +133,30 @@ def test_a_run_is_kept_and_translates_again(run: Run, corpus: Path) -> None:
         loaded.translate("one two.")
 
 
+def test_new_texts_are_as_long_as_those_of_training(corpus: Path, tmp_path: Path) -> None:
+    """A longer one is refused in one line, or cut as those of training were: with their last token an end."""
+    short = {**SMALL, "epochs": 1}
+    strict = train(corpus, out=tmp_path, **{**short, "data_options": {"kind": "sequences", "longest": [9, 20]}})
+    long = " ".join(["one"] * 20)
+    words = (
+        r"`texts` of Run.translate must be of at most 9 tokens each, the end included, as those it was trained on\. "
+        r"Got 1 of 2 longer, up to 21 in text 2 \('one one one one one one one one one one …'\)\."
+    )
+    for run in (strict, Run.load(strict.folder or "")):
+        with pytest.raises(InputError, match=words):
+            run.translate(["one.", long])
+        assert len(run.translate(["one one one one one one one one"])) == 1
+    cut = train(corpus, **{**short, "data_options": {"kind": "sequences", "longest": [5, 20], "cut": "source"}})
+    with pytest.warns(UserWarning, match="1 of 2 texts are longer than 5 tokens: they are cut, as those of training"):
+        found = cut.translate([long, "two."])
+    assert found == cut.translate(["one one one one", "two."])
+    dataset = data.load(corpus, kind="sequences", longest=[5, 20], cut="source")
+    assert dataset.test.text is not None
+    assert dataset.test.x.shape[1] == 5
+    with pytest.warns(UserWarning, match="are cut"):
+        assert cut.translate(list(dataset.test.text)) == list(cut.translations["test"])
+
+
 def test_damaged_translations_are_noticed(run: Run, tmp_path: Path) -> None:
     assert run.folder is not None
     for spoil in ("{", '{"test": [1]}', None):

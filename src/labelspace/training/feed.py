@@ -42,7 +42,7 @@ def preprocessing_of(dataset: Dataset, model: nn.Module) -> Preprocessing:
         "input": _described(dataset),
     }
     if dataset.kind == "sequences":
-        facts["vocabularies"] = dataset.source["vocabularies"]
+        facts["vocabularies"], facts["limits"] = dataset.source["vocabularies"], dataset.source["limits"]
     # the configuration of a network whose name does not say all, so that its record can do without a folder
     architecture = getattr(model, "architecture", None)
     return facts if architecture is None else {**facts, "architecture": dict(architecture)}

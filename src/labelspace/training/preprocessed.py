@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from labelspace import _checks
 from labelspace._checks import DamagedError, InputError
-from labelspace.data.source import ColumnFacts, Kind, VocabularyFacts
+from labelspace.data.source import ColumnFacts, Kind, LimitFacts, VocabularyFacts
 from labelspace.data.vocabulary import Vocabulary
 from labelspace.records import REMEDY
 
@@ -42,6 +42,7 @@ class Preprocessing(TypedDict):
     vocabulary: list[str] | None
     input: NotRequired[InputFacts]  # not in those of the first version
     vocabularies: NotRequired[dict[str, VocabularyFacts]]  # of ``source`` and ``target``, of sequences
+    limits: NotRequired[dict[str, LimitFacts]]  # of both too; not in the first ones
     architecture: NotRequired[dict[str, object]]
 
 
@@ -72,6 +73,11 @@ class _Input(_Part):
     text: str | None = None
 
 
+class _Limit(_Part):
+    longest: Annotated[int, Field(ge=2)]
+    cut: bool
+
+
 class _Content(_Part):
     kind: Kind
     names: list[str]
@@ -84,6 +90,7 @@ class _Content(_Part):
     input: _Input = _Input()
     architecture: dict[str, object] | None = None
     vocabularies: dict[str, object] | None = None
+    limits: dict[str, _Limit] | None = None
 
     @model_validator(mode="after")
     def _agrees(self) -> "_Content":
@@ -105,6 +112,8 @@ class _Content(_Part):
         sides = {side: Vocabulary.stored((self.vocabularies or {}).get(side)).tokens for side in ("source", "target")}
         if list(sides["source"]) != self.vocabulary or list(sides["target"]) != self.names:
             raise ValueError("vocabularies of the tokens that are named")
+        if self.limits is not None and not self.limits.keys() >= sides.keys():
+            raise ValueError("limits of both sides")
 
 
 def checked(facts: Mapping[str, object], folder: Path) -> Preprocessing:
