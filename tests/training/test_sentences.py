@@ -22,6 +22,7 @@ from labelspace.training.config import make_config
 from labelspace.training.loop import Loop
 from labelspace.training.run import Run, train
 from labelspace.training.sentences import SentenceFeed, feed_of, measured
+from models.test_translation import working_transformers
 from small_corpus import SMALL, write_corpus
 
 FILES = ("model.safetensors", "scores.safetensors", "label_space.safetensors", "epochs.jsonl", "translations.json")
@@ -213,6 +214,32 @@ def test_what_makes_no_sense_is_refused(corpus: Path, tmp_path: Path, words: str
     with pytest.raises(InputError, match=words):
         train(corpus, out=tmp_path / "runs", **{**SMALL, **options})
     assert not (tmp_path / "runs").exists()
+
+
+BART: dict[str, Any] = {
+    **{f"{side}_{what}": size for side in ("encoder", "decoder") for what, size in (("layers", 1), ("ffn_dim", 16))},
+    **{"encoder_attention_heads": 2, "decoder_attention_heads": 2, "d_model": 16, "vocab_size": 20},
+}
+
+
+def test_an_encoder_decoder_of_transformers_trains_and_translates(corpus: Path, tmp_path: Path) -> None:
+    """Also one with few positions: what is longer is refused before anything is written, or cut where that is asked."""
+    working_transformers()
+    asked = {**SMALL, "model": "hf:bart", "epochs": 1, "model_options": {**BART, "max_position_embeddings": 7}}
+    with pytest.raises(InputError, match=r"`model` of train must be such that .* Got 8 tokens for 7 positions\. Cut"):
+        train(corpus, out=tmp_path / "no", **asked)
+    assert not (tmp_path / "no").exists()
+    with pytest.raises(InputError, match="every token of a target"):
+        train(corpus, **{**asked, "data_options": {"kind": "sequences", "longest": [7, 9], "cut": "source"}})
+    cut = train(corpus, **{**asked, "data_options": {"kind": "sequences", "longest": 7, "cut": True}})
+    assert cut.preprocessing["limits"]["source"] == {"longest": 7, "cut": True}
+    asked["model_options"]["max_position_embeddings"] = 30
+    run = train(corpus, out=tmp_path, **asked)
+    loaded = Run.load(run.folder or "")
+    assert loaded.translate(["one two.", "three."]) == run.translate(["one two.", "three."])
+    assert list(run.translations["test"]) == loaded.translate(list(data.load(corpus, kind="sequences").test.text or ()))
+    with pytest.raises(InputError, match=r"at most 30 tokens each, .* up to 41 in text 1"):
+        loaded.translate(["one " * 40])  # within the data's limit of 256
 
 
 def test_a_network_for_texts_is_refused_for_pictures() -> None:

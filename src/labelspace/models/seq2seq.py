@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from labelspace import _checks
 from labelspace.models.network import text_shape
-from labelspace.models.sentences import Sentences
+from labelspace.models.sentences import Longest, Sentences
 
 # embedding, hidden, layers of the networks of label embedding (004): LCSTS, and IWSLT'15
 SIZES = {"seq2seq-500": (400, 500, 1), "seq2seq-512x2": (512, 512, 2)}
@@ -126,7 +126,7 @@ class Seq2Seq(nn.Module):
     ) -> None:
         """Make the layers."""
         super().__init__()
-        self.begin_token, self.feature_dim, self.architecture = targets, hidden, None
+        self.begin_token, self.feature_dim, self.architecture, self.longest = targets, hidden, None, Longest()
         self.source = nn.Embedding(vocabulary, width)
         # absent where the head's weights are used: files of weights take no tensor twice
         self.target = None if tied else nn.Embedding(targets, width)

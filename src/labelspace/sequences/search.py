@@ -18,6 +18,7 @@ from labelspace.models.sentences import END, Translator
 OWNER = "translate"
 Scores = Callable[[Tensor], Tensor]
 State = TypeVar("State")
+TIMES, MORE = 2, 10  # the longest target, from the length of its source
 
 
 @torch.inference_mode()
@@ -51,7 +52,8 @@ def translate(
         source: token ids, padded with anything.
         lengths: of the sources, on the CPU, at least 1.
         beam: width W, at most K.
-        longest: most tokens of a target, ``END`` counted; otherwise twice the source's length and 10 more.
+        longest: most tokens of a target, ``END`` counted; otherwise twice the source's length and 10 more. Never more
+            than the model has positions for.
         length_penalty: α, at least 0.
         batch: sentences that are searched at once; of 32, 64 and 128, 64 took least on one CPU core (3,000 classes).
 
@@ -61,8 +63,9 @@ def translate(
     _check(source, lengths, beam, longest, length_penalty, batch)
     if not len(source):
         return []
+    model.longest.check(OWNER, "longest", target=longest or 0)
     order = torch.argsort(lengths, descending=True, stable=True)
-    limits = 2 * lengths + 10 if longest is None else torch.full_like(lengths, longest)
+    limits = limits_of(lengths, longest, model.longest.target)
     found: list[list[int]] = [[] for _ in range(len(source))]
     training = isinstance(model, torch.nn.Module) and model.training
     if isinstance(model, torch.nn.Module):
@@ -77,6 +80,22 @@ def translate(
         if isinstance(model, torch.nn.Module):
             model.train(training)
     return found
+
+
+def limits_of(lengths: Tensor, longest: int | None = None, positions: int | None = None) -> Tensor:
+    """Return the most tokens of each target, ``END`` counted: a text that has so many was ended by force.
+
+    Args:
+        lengths: of the sources.
+        longest: the same for all; otherwise twice the source's length and 10 more.
+        positions: that the model has for targets, if they have an end.
+
+    Example:
+        >>> limits_of(torch.tensor([3, 9])).tolist(), limits_of(torch.tensor([3, 9]), positions=20).tolist()
+        ([16, 28], [16, 20])
+    """
+    limits = TIMES * lengths + MORE if longest is None else torch.full_like(lengths, longest)
+    return limits if positions is None else limits.clamp(max=positions)
 
 
 @dataclass

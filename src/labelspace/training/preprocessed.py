@@ -11,6 +11,7 @@ from labelspace import _checks
 from labelspace._checks import DamagedError, InputError
 from labelspace.data.source import ColumnFacts, Kind, LimitFacts, VocabularyFacts
 from labelspace.data.vocabulary import Vocabulary
+from labelspace.models.sentences import Longest
 from labelspace.records import REMEDY
 
 LARGEST = 2**28  # numbers of one sample
@@ -114,6 +115,25 @@ class _Content(_Part):
             raise ValueError("vocabularies of the tokens that are named")
         if self.limits is not None and not self.limits.keys() >= sides.keys():
             raise ValueError("limits of both sides")
+
+
+def within(limits: Mapping[str, LimitFacts], longest: Longest) -> dict[str, LimitFacts]:
+    """Return how long texts may be: what the data were read with, and no more than a network has positions for.
+
+    Args:
+        limits: of both sides of the data.
+        longest: of the network.
+
+    Example:
+        >>> within({"source": {"longest": 256, "cut": False}}, Longest(40, 40))
+        {'source': {'longest': 40, 'cut': False}}
+    """
+    found: dict[str, LimitFacts] = {}
+    for side, limit in limits.items():
+        positions: int | None = getattr(longest, side)
+        most = limit["longest"] if positions is None else min(limit["longest"], positions)
+        found[side] = {"longest": most, "cut": limit["cut"]}
+    return found
 
 
 def checked(facts: Mapping[str, object], folder: Path) -> Preprocessing:
