@@ -89,3 +89,5 @@ def test_train_tells_the_scores(run: Run, tmp_path: Path) -> None:
     assert "BLEU" in done.stdout
     assert "token accuracy" in done.stdout
     assert "BLEU by     nrefs:1|case:mixed" in done.stdout
+    assert "search      beam of 2, length penalty 1, at most 2 × source + 10 tokens, " in done.stdout
+    assert "of 30 test texts were ended by force" in done.stdout

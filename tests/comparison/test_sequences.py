@@ -66,7 +66,7 @@ def test_rows_are_judged_by_bleu_on_the_test_part(finished: Comparison, corpus: 
         assert row.quality.high is not None
         assert 0 <= row.quality.low <= row.quality.value <= row.quality.high <= 100
         assert row.argmax.of("bleu") == pytest.approx(row.quality.value)
-        assert set(row.argmax.others) == {"bleu", "chrf", "rouge-1", "rouge-2", "rouge-l", "perplexity"}
+        assert set(row.argmax.others) == {"bleu", "chrf", "rouge-1", "rouge-2", "rouge-l", "forced", "perplexity"}
     first, last = finished.rows[0].quality, finished.rows[2].quality
     assert first is not None
     assert last is not None
@@ -113,10 +113,12 @@ def test_table_page_and_records_speak_of_bleu(finished: Comparison) -> None:
     text = finished.table()
     assert "BLEU ↑" in text
     assert "nrefs:1" in text
+    assert "texts: beam of 3, length penalty 1, at most 2 × source + 10 tokens" in " ".join(text.split())
     assert "cost" not in text
     page = finished.save_html().read_text(encoding="utf-8")
     assert HOSTILE not in page
     assert "Texts side by side" in page
+    assert "texts by a beam of 3, length penalty 1, at most 2 × source + 10 tokens" in page
     assert "Validation BLEU of every strength tried" in page
     assert "Learning curves" in page
     assert 'id="honesty"' not in page
@@ -185,6 +187,13 @@ def test_models_that_learned_nothing_get_no_verdict(corpus: Path, tmp_path: Path
     assert found.verdict.sentences[0].startswith("No method reaches 1 BLEU: these models have hardly learned to write")
     assert found.verdict.kind == "undecided"
     assert found.verdict.cause is None
+    # they never learned to end: said of every row
+    forced = [row.argmax.of("forced") for row in found.rows]
+    assert forced == [
+        pytest.approx(np.mean([run.result["test"]["forced"] for run in runs_of(found, n)])) for n in (0, 1)
+    ]
+    said = [warning for warning in found.result.warnings if "test texts were ended by force" in warning]
+    assert len(said) == sum(count > 0.05 * 30 for count in forced)
 
 
 def test_a_table_of_all_pairs_of_tokens_is_refused(

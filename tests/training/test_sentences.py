@@ -17,11 +17,12 @@ from torch.nn.functional import log_softmax
 from labelspace import Learner, criteria, data, models
 from labelspace._checks import DamagedError, InputError
 from labelspace.criteria.targets import IGNORED
-from labelspace.training.build import prepare
+from labelspace.data.vocabulary import Vocabulary
+from labelspace.training.build import Outline, make_learner, prepare
 from labelspace.training.config import make_config
 from labelspace.training.loop import Loop
 from labelspace.training.run import Run, train
-from labelspace.training.sentences import SentenceFeed, feed_of, measured
+from labelspace.training.sentences import SentenceFeed, feed_of, measured, translated
 from models.test_translation import working_transformers
 from small_corpus import SMALL, write_corpus
 
@@ -128,10 +129,27 @@ def test_a_run_is_kept_and_translates_again(run: Run, corpus: Path) -> None:
     bleu = sacrebleu.corpus_bleu(list(run.translations["test"]), [list(dataset.test.answers)])
     assert run.result["test"]["bleu"] == pytest.approx(bleu.score, abs=1e-9)
     assert loaded.translate([]) == []
+    assert loaded.result["search"] == {"beam": 3, "length_penalty": 1.0, "source_times": 2, "more": 10}
+    # a text that has as many tokens as there may be: its end is one of them, and no other was allowed there
+    target = Vocabulary.stored(dataset.source["vocabularies"]["target"])
+    sources = (dataset.test.x != IGNORED).sum(dim=1).tolist()
+    written = [len(ids) for ids in target.encode(run.translations["test"])]
+    forced = sum(length == 2 * source + 10 for length, source in zip(written, sources, strict=True))
+    assert loaded.result["test"]["forced"] == forced
     with pytest.raises(InputError, match=r"`run` of Run.predict must be of a model with one label"):
         loaded.predict(["one two."])
     with pytest.raises(TypeError, match="`texts` of Run.translate must be a list of texts"):
         loaded.translate("one two.")
+
+
+def test_texts_that_never_end_are_counted_and_told(corpus: Path) -> None:
+    job = prepare(make_config(data=str(corpus), **SMALL))
+    learner = make_learner(job.config, Outline.of(job.dataset), None)
+    learner.model.head.bias.data[0] -= 1000
+    texts, numbers = translated(learner, job.dataset.test, job)
+    assert (len(texts), numbers["forced"]) == (30, 30.0)
+    learner.model.head.bias.data[0] += 2000
+    assert translated(learner, job.dataset.test, job)[1]["forced"] == 0.0
 
 
 def test_new_texts_are_as_long_as_those_of_training(corpus: Path, tmp_path: Path) -> None:

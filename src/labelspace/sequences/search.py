@@ -19,6 +19,7 @@ OWNER = "translate"
 Scores = Callable[[Tensor], Tensor]
 State = TypeVar("State")
 TIMES, MORE = 2, 10  # the longest target, from the length of its source
+PENALTY = 1.0  # by length, where nobody says
 
 
 @torch.inference_mode()
@@ -30,7 +31,7 @@ def translate(
     *,
     beam: int = 10,
     longest: int | None = None,
-    length_penalty: float = 1.0,
+    length_penalty: float = PENALTY,
     batch: int = 64,
 ) -> list[list[int]]:
     """Return the likeliest target of each source that a beam search finds, without its ``END``.

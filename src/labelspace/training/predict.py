@@ -100,7 +100,7 @@ def translator(run: Finished, beam: int | None = None, device: str = "cpu") -> T
         if not len(ids):
             return []
         x = torch.from_numpy(padded(ids, longest))
-        return translations(learner, x, target, run.config, there, beam)
+        return translations(learner, x, target, run.config, there, beam)[0]
 
     return translate
 
