@@ -104,6 +104,22 @@ def sentences(x: Tensor, y: Tensor, labels: int) -> tuple[Sentences, Tensor]:
     return Sentences(source, lengths, previous, kept), targets[shown]
 
 
+def places(row: Tensor) -> Tensor:
+    """Return the place of each text among those of its source.
+
+    Args:
+        row: the source of each, in any order.
+
+    Example:
+        >>> places(torch.tensor([2, 0, 2, 2, 0])).tolist()
+        [0, 0, 1, 2, 1]
+    """
+    order = torch.argsort(row, stable=True)
+    together = row[order]
+    ranks = torch.arange(len(row), device=row.device) - torch.searchsorted(together, together)
+    return torch.empty_like(row).index_copy_(0, order, ranks)
+
+
 def _real(argument: str, ids: Tensor, empty: bool = False) -> Tensor:
     """Return where ids are no padding; padding must follow a text, which has one token at least unless allowed."""
     if ids.ndim != 2 or not len(ids) or ids.dtype != torch.int64:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from labelspace import _checks
 from labelspace._devices import IN_CACHE
-from labelspace.models.sentences import END, Translator
+from labelspace.models.sentences import END, Translator, places
 
 OWNER = "translate"
 Scores = Callable[[Tensor], Tensor]
@@ -153,7 +153,7 @@ class _Search(Generic[State]):
         goes_on = ~ended & self._hopeful(sentence, total, ended)[sentence]
         sentence, parent, total, written = (part[goes_on] for part in (sentence, parent, total, written))
         state = self.model.chosen(state, parent) if len(parent) else state
-        self.open = _Open(sentence, _places(sentence), total, written, state)
+        self.open = _Open(sentence, places(sentence), total, written, state)
 
     def _hopeful(self, sentence: Tensor, total: Tensor, ended: Tensor) -> Tensor:
         """Return for each sentence whether a hypothesis that goes on may become worth more than the best that ended."""
@@ -225,16 +225,6 @@ def _likeliest(scores: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
         torch.cat([t for _, t, _ in found]),
         torch.cat([e for *_, e in found]),
     )
-
-
-def _places(sentence: Tensor) -> Tensor:
-    """Return the place of each row among the rows of its sentence, which stand together.
-
-    Example:
-        >>> _places(torch.tensor([2, 2, 5, 5, 5])).tolist()
-        [0, 1, 0, 1, 2]
-    """
-    return torch.arange(len(sentence), device=sentence.device) - torch.searchsorted(sentence, sentence)
 
 
 def _check(source: Tensor, lengths: Tensor, beam: int, longest: int | None, penalty: float, batch: int) -> None:
