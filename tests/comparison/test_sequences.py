@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics import BLEU
 
 from labelspace import data
@@ -231,3 +232,26 @@ def test_a_single_run_has_an_interval_over_texts_alone(finished: Comparison, cor
     assert 0 < judged.low < judged.value < judged.high
     assert abs(judged.high - judged.low - (expected[1] - expected[0])) < 0.35 * (expected[1] - expected[0])
     assert one.change(Translated([runs_best(finished)], dataset, by), 0.95).low is None
+
+
+def test_summaries_are_judged_by_rouge(corpus: Path, tmp_path: Path) -> None:
+    """The number of a row is the mean over seeds and texts of what rouge-score itself says."""
+    options = {"kind": "sequences", "measure": "ROUGE-1"}
+    asked = {**SMALL, "data_options": options, "methods": "uniform", "seeds": 2}
+    found = compare(str(corpus), **asked, out=tmp_path / "runs", executor=InProcess())
+    assert found.result.measure is not None
+    assert (found.result.measure.key, found.result.measure.title) == ("rouge-1", "ROUGE-1")
+    assert [extra.key for extra in found.result.extra] == ["rouge-2", "rouge-l"]
+    answers = data.load(str(corpus), **options).test.answers
+    assert answers is not None
+    plain = str.maketrans({"ü": "u"})  # rouge-score's own words have the letters a–z alone
+    scorer = RougeScorer(["rouge1"])
+    for number, row in enumerate(found.rows):
+        pairs = [pair for run in runs_of(found, number) for pair in zip(answers, run.translations["test"], strict=True)]
+        scores = [scorer.score(*(text.translate(plain) for text in pair))["rouge1"].fmeasure for pair in pairs]
+        assert row.quality is not None
+        assert row.quality.value == pytest.approx(100 * sum(scores) / len(scores), rel=1e-9)
+        assert row.quality.value > 1
+    assert "ROUGE-1 ↑" in found.table()
+    assert "BLEU" not in found.table()
+    assert "ROUGE-1" in found.verdict.sentences[0]

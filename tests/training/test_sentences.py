@@ -23,7 +23,6 @@ from labelspace.training.config import make_config
 from labelspace.training.loop import Loop
 from labelspace.training.run import Run, train
 from labelspace.training.sentences import SentenceFeed, feed_of, measured, translated
-from models.test_translation import working_transformers
 from small_corpus import SMALL, write_corpus
 
 FILES = ("model.safetensors", "scores.safetensors", "label_space.safetensors", "epochs.jsonl", "translations.json")
@@ -89,30 +88,6 @@ def test_the_loss_of_an_epoch_is_that_of_its_tokens(corpus: Path) -> None:
     before = measured(loop.learner, loop.feed, config).numbers["nll"]
     loop.run()
     assert loop.progress.history[0]["train_loss"] == pytest.approx(before, rel=1e-5)
-
-
-@pytest.mark.parametrize("method", ["onehot", "labelemb", "lls"])
-def test_padding_has_no_gradient(corpus: Path, method: str) -> None:
-    """What stands behind a text, and a pair that is there to fill a rank, changes no gradient by a bit."""
-    options = {"labelemb": {"rank": 3}, "lls": {"rank": 3}}.get(method, {})
-    config = make_config(data=str(corpus), method=method, method_options=options, **SMALL, model_options={"dropout": 0})
-    loop = Loop(prepare(config))
-    rows, longer = torch.tensor([0, 1, 2]), torch.nn.functional.pad(loop.y, (0, 5), value=IGNORED)
-    assert isinstance(loop.feed, SentenceFeed)
-
-    def gradients(rows: torch.Tensor, y: torch.Tensor) -> list[torch.Tensor]:
-        loop.learner.zero_grad()
-        x, labels = loop.feed.pair(rows, y)
-        loop.learner(x, labels).backward()
-        return [p.grad.clone() for p in loop.learner.parameters() if p.grad is not None]
-
-    plain = gradients(rows, loop.y[rows])
-    assert all(torch.equal(*pair) for pair in zip(plain, gradients(rows, longer[rows]), strict=True))
-    # it repeats the first pair: a trace of it would weigh that one twice
-    filler = torch.full_like(loop.y[:1], IGNORED)
-    filled = gradients(torch.cat([rows, rows[:1]]), torch.cat([loop.y[rows], filler]))
-    for one, two in zip(plain, filled, strict=True):
-        torch.testing.assert_close(one, two, rtol=1e-5, atol=1e-8)
 
 
 def test_a_run_is_kept_and_translates_again(run: Run, corpus: Path) -> None:
@@ -232,32 +207,6 @@ def test_what_makes_no_sense_is_refused(corpus: Path, tmp_path: Path, words: str
     with pytest.raises(InputError, match=words):
         train(corpus, out=tmp_path / "runs", **{**SMALL, **options})
     assert not (tmp_path / "runs").exists()
-
-
-BART: dict[str, Any] = {
-    **{f"{side}_{what}": size for side in ("encoder", "decoder") for what, size in (("layers", 1), ("ffn_dim", 16))},
-    **{"encoder_attention_heads": 2, "decoder_attention_heads": 2, "d_model": 16, "vocab_size": 20},
-}
-
-
-def test_an_encoder_decoder_of_transformers_trains_and_translates(corpus: Path, tmp_path: Path) -> None:
-    """Also one with few positions: what is longer is refused before anything is written, or cut where that is asked."""
-    working_transformers()
-    asked = {**SMALL, "model": "hf:bart", "epochs": 1, "model_options": {**BART, "max_position_embeddings": 7}}
-    with pytest.raises(InputError, match=r"`model` of train must be such that .* Got 8 tokens for 7 positions\. Cut"):
-        train(corpus, out=tmp_path / "no", **asked)
-    assert not (tmp_path / "no").exists()
-    with pytest.raises(InputError, match="every token of a target"):
-        train(corpus, **{**asked, "data_options": {"kind": "sequences", "longest": [7, 9], "cut": "source"}})
-    cut = train(corpus, **{**asked, "data_options": {"kind": "sequences", "longest": 7, "cut": True}})
-    assert cut.preprocessing["limits"]["source"] == {"longest": 7, "cut": True}
-    asked["model_options"]["max_position_embeddings"] = 30
-    run = train(corpus, out=tmp_path, **asked)
-    loaded = Run.load(run.folder or "")
-    assert loaded.translate(["one two.", "three."]) == run.translate(["one two.", "three."])
-    assert list(run.translations["test"]) == loaded.translate(list(data.load(corpus, kind="sequences").test.text or ()))
-    with pytest.raises(InputError, match=r"at most 30 tokens each, .* up to 41 in text 1"):
-        loaded.translate(["one " * 40])  # within the data's limit of 256
 
 
 def test_a_network_for_texts_is_refused_for_pictures() -> None:
