@@ -237,7 +237,7 @@ def test_a_single_run_has_an_interval_over_texts_alone(finished: Comparison, cor
 def test_summaries_are_judged_by_rouge(corpus: Path, tmp_path: Path) -> None:
     """The number of a row is the mean over seeds and texts of what rouge-score itself says."""
     options = {"kind": "sequences", "measure": "ROUGE-1"}
-    asked = {**SMALL, "data_options": options, "methods": "uniform", "seeds": 2}
+    asked = {**SMALL, "data_options": options, "methods": "uniform", "seeds": 2, "epochs": 8, "learning_rate": 0.03}
     found = compare(str(corpus), **asked, out=tmp_path / "runs", executor=InProcess())
     assert found.result.measure is not None
     assert (found.result.measure.key, found.result.measure.title) == ("rouge-1", "ROUGE-1")

@@ -50,6 +50,12 @@ def test_padding_has_no_gradient(corpus: Path, method: str) -> None:
     assert embedded[~behind].any(dim=1).all()
     for table, token in zip(("source", "target"), strange, strict=True):
         assert not changed[f"model.{table}.weight"][token].any()
+    # and there is as little of it in the gradients of pairs that are alone, each weighed by its tokens
+    alone = [gradients(loop.learner, *loop.feed.pair(row[None], loop.y[row][None]))[0] for row in rows]
+    shares = (loop.feed.lengths[rows] / loop.feed.lengths[rows].sum()).tolist()
+    for name in (name for name in plain if name.startswith("model.")):
+        expected = sum(share * each[name] for share, each in zip(shares, alone, strict=True))
+        torch.testing.assert_close(plain[name], expected, rtol=1e-4, atol=1e-6, msg=name)
     # were one position of the padding a target, all of this would show it
     place = unread.flatten().nonzero()[-1]
     leaking = other._replace(kept=torch.cat([other.kept, place]))
