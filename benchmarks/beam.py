@@ -21,7 +21,10 @@ SOURCE = 8000
 TARGETS = 8000
 
 
-def untrained(name: str, sentences: int) -> tuple[nn.Module, Scores, Tensor, Tensor]:
+Made = tuple[nn.Module, Scores, Tensor, Tensor]
+
+
+def untrained(name: str, sentences: int) -> Made:
     """Return a network that never ends a text by itself, and random sources."""
     model = models.build(name, (20,), TARGETS, vocabulary=SOURCE, targets=TARGETS)
     assert isinstance(model, models.Seq2Seq)
@@ -30,9 +33,8 @@ def untrained(name: str, sentences: int) -> tuple[nn.Module, Scores, Tensor, Ten
     return model, lambda output: output, torch.randint(2, SOURCE, (sentences, 20)), torch.randint(8, 20, (sentences,))
 
 
-def trained(folder: str, sentences: int) -> tuple[nn.Module, Scores, Tensor, Tensor]:
+def trained(run: Run, sentences: int) -> Made:
     """Return the network of a run, and sources of its test part."""
-    run = Run.load(folder)
     learner = run.learner()
     source = data.load(run.config.data, **run.config.data_options).test.x[:sentences]
     return learner.model, learner.criterion.scores, source.clamp_min(0), (source >= 0).sum(dim=1)
@@ -52,7 +54,9 @@ def main() -> None:
     asked = parser.parse_args()
     torch.set_num_threads(asked.threads)
     torch.manual_seed(0)
-    made = trained(asked.run, asked.sentences) if asked.run else untrained(asked.model, asked.sentences)
+    run = Run.load(asked.run) if asked.run else None
+    name = asked.model if run is None else run.config.model
+    made = untrained(name, asked.sentences) if run is None else trained(run, asked.sentences)
     longest = asked.longest or (None if asked.run else 15)
     seconds, results = {asked.batch: math.inf, 1: math.inf}, {}
     for batch in [asked.batch, 1] * asked.rounds:
@@ -65,8 +69,8 @@ def main() -> None:
     speed = seconds[1] / seconds[asked.batch]
     print(f"{speed:.1f} times as fast, {same} of {asked.sentences} results the same")
     if asked.record:
-        facts = {name: value for name, value in vars(asked).items() if name not in ("run", "record")}
-        record("beam", {**facts, "trained": bool(asked.run), "speed": round(speed, 2), "same": same})
+        facts = {key: value for key, value in vars(asked).items() if key not in ("run", "record")}
+        record("beam", {**facts, "model": name, "trained": run is not None, "speed": round(speed, 2), "same": same})
 
 
 if __name__ == "__main__":

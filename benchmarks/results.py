@@ -1,6 +1,7 @@
-"""Appends a line to a benchmark's CSV, with what the numbers depend on."""
+"""Adds a line to a benchmark's CSV, with what the numbers depend on."""
 
 import csv
+import os
 import platform
 import subprocess
 from pathlib import Path
@@ -11,16 +12,25 @@ HERE = Path(__file__).parent
 
 
 def record(name: str, row: dict[str, object]) -> Path:
-    """Append a row with processor, torch version and commit to ``results/NAME.csv``."""
+    """Add a row with processor, torch version and commit to ``results/NAME.csv``.
+
+    The file is written anew and moved into place: where a benchmark has other columns than before, the header names all
+    of them, and a row has nothing in those that it did not know.
+    """
     path = HERE / "results" / f"{name}.csv"
     path.parent.mkdir(exist_ok=True)
     full = {**row, "processor": processor(), "torch": torch.__version__, "commit": commit()}
-    new = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, list(full))
-        if new:
-            writer.writeheader()
-        writer.writerow(full)
+    rows: list[dict[str, object]] = []
+    if path.exists():
+        with path.open(newline="") as file:
+            rows += csv.DictReader(file, strict=True)
+    columns = list(dict.fromkeys(column for each in (*rows, full) for column in each))
+    beside = path.with_suffix(".part")
+    with beside.open("w", newline="") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows([*rows, full])
+    os.replace(beside, path)
     return path
 
 

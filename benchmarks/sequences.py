@@ -1,8 +1,9 @@
-"""Training on pairs of texts: target tokens per second of the library's loop against a plain one, step by step.
+"""Training on pairs of texts: target tokens per second of the library's loop, beside a plain loop step by step.
 
-Both train a network of the same kind from the same start on the same batches, in turn; the plain loop pads the pairs of
-a batch, calls the network, ``nn.CrossEntropyLoss`` and ``torch.optim.Adam``, and nothing else. CPU seconds of this
-process count, so that a busy machine disturbs both alike.
+The plain loop has a copy of the network that the method trains, from the same start, and takes the same batches in turn
+with it: it pads the pairs of a batch, calls the network, ``nn.CrossEntropyLoss`` and ``torch.optim.Adam``, and does
+nothing else. Seconds are those of the clock, and those that this process had a processor: where other programs compute
+too, the second ones tell the loops apart.
 Run: python benchmarks/sequences.py [--methods onehot,uniform] [--model seq2seq-256] [--steps 60] [--record]
 """
 
@@ -10,6 +11,8 @@ import argparse
 import copy
 import statistics
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -21,7 +24,8 @@ from labelspace.training.config import make_config
 from labelspace.training.loop import Loop
 from results import record
 
-OPTIONS = {"labelemb": {"rank": 100}, "lls": {"rank": 64}}
+RANKS = {"labelemb": 100, "lls": 64}
+CLOCKS: dict[str, Callable[[], float]] = {"": time.perf_counter, "cpu_": time.process_time}
 
 
 class Plain:
@@ -42,11 +46,12 @@ class Plain:
 
 
 def measured(method: str, options: argparse.Namespace, dataset: data.Dataset) -> dict[str, float]:
+    rank = min(RANKS.get(method, 0), len(dataset.names))
     config = make_config(
         data=options.data,
         model=options.model,
         method=method,
-        method_options=OPTIONS.get(method, {}),
+        method_options={"rank": rank} if rank else {},
         batch_size=options.batch_size,
         threads=options.threads,
     )
@@ -54,7 +59,7 @@ def measured(method: str, options: argparse.Namespace, dataset: data.Dataset) ->
     loop.learner.train()
     split, classes = dataset.train, len(dataset.names)
     plain = Plain(copy.deepcopy(loop.learner.model), split.x, split.y, classes, config.learning_rate)
-    seconds: dict[str, list[float]] = {"plain": [], "ours": []}
+    seconds: dict[tuple[str, str], list[float]] = {(clock, name): [] for clock in CLOCKS for name in ("plain", "ours")}
     tokens = 0
     for step, rows in zip(range(options.steps), (rows for _, rows in loop._batches(0)), strict=False):
         turns = {
@@ -62,23 +67,24 @@ def measured(method: str, options: argparse.Namespace, dataset: data.Dataset) ->
             "ours": lambda rows=rows, step=step: loop._step(step, rows),
         }
         for name in sorted(turns, reverse=bool(step % 2)):  # each goes first in every second step
-            began = time.process_time()
+            began = {clock: read() for clock, read in CLOCKS.items()}
             turns[name]()
-            seconds[name].append(time.process_time() - began)
+            for clock, read in CLOCKS.items():
+                seconds[clock, name].append(read() - began[clock])
         tokens += loop.feed.count(rows)
-    ratios = [mine / theirs for mine, theirs in zip(seconds["ours"], seconds["plain"], strict=True)]
-    total = {name: sum(values) for name, values in seconds.items()}
-    return {
-        "tokens_per_cpu_second": tokens / total["ours"],
-        "plain_tokens_per_cpu_second": tokens / total["plain"],
-        "speed": total["plain"] / total["ours"],
-        "median_step_ratio": statistics.median(ratios),
-    }
+    found = {}
+    for clock in CLOCKS:
+        plainly, ours = (seconds[clock, name] for name in ("plain", "ours"))
+        found[f"tokens_per_{clock}second"] = tokens / sum(ours)
+        found[f"plain_tokens_per_{clock}second"] = tokens / sum(plainly)
+        found[f"{clock}speed"] = sum(plainly) / sum(ours)
+        found[f"median_{clock}step_ratio"] = statistics.median(a / b for a, b in zip(ours, plainly, strict=True))
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", default="multi30k")
+    parser.add_argument("--data", default="multi30k", help="a name, or a folder of pairs of texts")
     parser.add_argument("--model", default="seq2seq-256")
     parser.add_argument("--methods", default="onehot,uniform,lls,labelemb")
     parser.add_argument("--batch-size", type=int, default=64)
@@ -87,16 +93,19 @@ def main() -> None:
     parser.add_argument("--record", action="store_true", help="append the numbers to benchmarks/results/sequences.csv")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    dataset = data.load(options.data)
+    dataset = data.load(options.data, **({"kind": "sequences"} if Path(options.data).exists() else {}))
     print(f"{dataset} · {options.model} · batches of {options.batch_size} · {options.threads} threads")
+    facts = {key: value for key, value in vars(options).items() if key not in ("methods", "record")}
     for method in options.methods.split(","):
         found = measured(method, options, dataset)
-        print(
-            f"{method:<9} {found['tokens_per_cpu_second']:>8,.0f} target tokens per CPU second, plain loop "
-            f"{found['plain_tokens_per_cpu_second']:>8,.0f}: {found['speed']:.3f} of its speed"
-        )
+        for clock, unit in (("", "second"), ("cpu_", "CPU second")):
+            print(
+                f"{method:<9} {found[f'tokens_per_{clock}second']:>8,.0f} target tokens per {unit}, plain loop "
+                f"{found[f'plain_tokens_per_{clock}second']:>8,.0f}: {found[f'{clock}speed']:.3f} of its speed"
+            )
         if options.record:
-            record("sequences", {**vars(options), "method": method, **{k: round(v, 4) for k, v in found.items()}})
+            numbers = {key: round(value, 4) for key, value in found.items()}
+            record("sequences", {**facts, "data": Path(options.data).name, "method": method, **numbers})
 
 
 if __name__ == "__main__":

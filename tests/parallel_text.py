@@ -31,11 +31,12 @@ def write_table(path: Path, rows: Sequence[Sequence[str]]) -> Path:
     return path
 
 
-def write_tar(path: Path, contents: Mapping[str, str]) -> Path:
+def write_tar(path: Path, contents: Mapping[str, str | bytes]) -> Path:
     """Write a tar file; gzipped where its name says so."""
     with tarfile.open(path, "w:gz" if path.suffix in (".tgz", ".gz") else "w") as archive:
         for name, text in contents.items():
+            content = text.encode() if isinstance(text, str) else text
             member = tarfile.TarInfo(name)
-            member.size = len(text.encode())
-            archive.addfile(member, io.BytesIO(text.encode()))
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
     return path

@@ -3,9 +3,8 @@
 A run's folder holds ``config.json``, ``environment.json``, ``checkpoint.pt`` while it runs, and when it is finished
 ``epochs.jsonl``, ``model.safetensors``, ``label_space.safetensors``, ``scores.safetensors``, ``preprocessing.json``,
 ``option-NAME.safetensors`` for an option of the method that is a label space, ``translations.json`` of sequences, and,
-written last, ``result.json``. All
-of these but ``environment.json`` are bit-identical for equal runs; how long the epochs took, where it was asked for, is
-in a file of its own, ``times.jsonl``.
+written last, ``result.json``. All of these but ``environment.json`` are bit-identical for equal runs; how long the
+epochs took, where it was asked for, is in a file of its own, ``times.jsonl``.
 
 ``result.json`` holds the digest of every file that equal runs have in common, ``environment.json`` that of
 ``times.jsonl``, and each of the two its own: whoever reads a run notices damage, and files of two runs in one folder.
@@ -53,6 +52,7 @@ class RunResult(TypedDict, total=False):
     epochs: int  # that were trained
     best_epoch: int  # the one that was kept, from 0
     train_samples: int
+    search: dict[str, float]  # of sequences: how their texts were looked for
 
 
 class ConfigRecord(TypedDict, total=False):
@@ -192,7 +192,7 @@ class RunFolder:
         """Return the result of a finished run."""
         self._digests()  # its own among them
         found = self._json(RESULT, "key")
-        parts = {"validation": dict, "test": dict}
+        parts = {"validation": dict, "test": dict, "search": dict}
         self._check_kinds(RESULT, found, {"key": str, **parts, "epochs": int, "best_epoch": int, "train_samples": int})
         for part in parts:
             self._check_numbers(RESULT, found.get(part, {}))

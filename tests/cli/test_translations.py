@@ -54,6 +54,19 @@ def test_bad_input_is_one_line(run: Run, words: str, flags: list[str]) -> None:
     assert len(done.stderr.strip().splitlines()) == 1
 
 
+def test_a_line_that_is_too_long_is_one_line_and_nothing_is_written(run: Run, tmp_path: Path) -> None:
+    new, made = tmp_path / "new.txt", tmp_path / "made.txt"
+    new.write_text("one two.\n" + "one " * 300 + "\n")
+    for flags in ([], ["-o", str(made)], ["--json"]):
+        done = CliRunner().invoke(app, ["predict", str(run.folder), str(new), *flags])
+        assert done.exit_code == 2
+        assert "`NEW` of predict must be of at most 256 tokens each" in done.stderr
+        assert "1 of 2 longer, up to 301 in line 2 ('one one" in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
+        assert not done.stdout.strip()
+    assert not made.exists()
+
+
 def test_export_says_why_not(run: Run, tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["export", str(run.folder), "--onnx", str(tmp_path / "model.onnx")])
     assert done.exit_code == 2
@@ -76,3 +89,5 @@ def test_train_tells_the_scores(run: Run, tmp_path: Path) -> None:
     assert "BLEU" in done.stdout
     assert "token accuracy" in done.stdout
     assert "BLEU by     nrefs:1|case:mixed" in done.stdout
+    assert "search      beam of 2, length penalty 1, at most 2 × source + 10 tokens, " in done.stdout
+    assert "of 30 test texts were ended by force" in done.stdout

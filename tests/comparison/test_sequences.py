@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics import BLEU
 
 from labelspace import data
@@ -66,7 +67,7 @@ def test_rows_are_judged_by_bleu_on_the_test_part(finished: Comparison, corpus: 
         assert row.quality.high is not None
         assert 0 <= row.quality.low <= row.quality.value <= row.quality.high <= 100
         assert row.argmax.of("bleu") == pytest.approx(row.quality.value)
-        assert set(row.argmax.others) == {"bleu", "chrf", "rouge-1", "rouge-2", "rouge-l", "perplexity"}
+        assert set(row.argmax.others) == {"bleu", "chrf", "rouge-1", "rouge-2", "rouge-l", "forced", "perplexity"}
     first, last = finished.rows[0].quality, finished.rows[2].quality
     assert first is not None
     assert last is not None
@@ -113,10 +114,12 @@ def test_table_page_and_records_speak_of_bleu(finished: Comparison) -> None:
     text = finished.table()
     assert "BLEU ↑" in text
     assert "nrefs:1" in text
+    assert "texts: beam of 3, length penalty 1, at most 2 × source + 10 tokens" in " ".join(text.split())
     assert "cost" not in text
     page = finished.save_html().read_text(encoding="utf-8")
     assert HOSTILE not in page
     assert "Texts side by side" in page
+    assert "texts by a beam of 3, length penalty 1, at most 2 × source + 10 tokens" in page
     assert "Validation BLEU of every strength tried" in page
     assert "Learning curves" in page
     assert 'id="honesty"' not in page
@@ -185,6 +188,13 @@ def test_models_that_learned_nothing_get_no_verdict(corpus: Path, tmp_path: Path
     assert found.verdict.sentences[0].startswith("No method reaches 1 BLEU: these models have hardly learned to write")
     assert found.verdict.kind == "undecided"
     assert found.verdict.cause is None
+    # they never learned to end: said of every row
+    forced = [row.argmax.of("forced") for row in found.rows]
+    assert forced == [
+        pytest.approx(np.mean([run.result["test"]["forced"] for run in runs_of(found, n)])) for n in (0, 1)
+    ]
+    said = [warning for warning in found.result.warnings if "test texts were ended by force" in warning]
+    assert len(said) == sum(count > 0.05 * 30 for count in forced)
 
 
 def test_a_table_of_all_pairs_of_tokens_is_refused(
@@ -222,3 +232,26 @@ def test_a_single_run_has_an_interval_over_texts_alone(finished: Comparison, cor
     assert 0 < judged.low < judged.value < judged.high
     assert abs(judged.high - judged.low - (expected[1] - expected[0])) < 0.35 * (expected[1] - expected[0])
     assert one.change(Translated([runs_best(finished)], dataset, by), 0.95).low is None
+
+
+def test_summaries_are_judged_by_rouge(corpus: Path, tmp_path: Path) -> None:
+    """The number of a row is the mean over seeds and texts of what rouge-score itself says."""
+    options = {"kind": "sequences", "measure": "ROUGE-1"}
+    asked = {**SMALL, "data_options": options, "methods": "uniform", "seeds": 2, "epochs": 8, "learning_rate": 0.03}
+    found = compare(str(corpus), **asked, out=tmp_path / "runs", executor=InProcess())
+    assert found.result.measure is not None
+    assert (found.result.measure.key, found.result.measure.title) == ("rouge-1", "ROUGE-1")
+    assert [extra.key for extra in found.result.extra] == ["rouge-2", "rouge-l"]
+    answers = data.load(str(corpus), **options).test.answers
+    assert answers is not None
+    plain = str.maketrans({"ü": "u"})  # rouge-score's own words have the letters a–z alone
+    scorer = RougeScorer(["rouge1"])
+    for number, row in enumerate(found.rows):
+        pairs = [pair for run in runs_of(found, number) for pair in zip(answers, run.translations["test"], strict=True)]
+        scores = [scorer.score(*(text.translate(plain) for text in pair))["rouge1"].fmeasure for pair in pairs]
+        assert row.quality is not None
+        assert row.quality.value == pytest.approx(100 * sum(scores) / len(scores), rel=1e-9)
+        assert row.quality.value > 1
+    assert "ROUGE-1 ↑" in found.table()
+    assert "BLEU" not in found.table()
+    assert "ROUGE-1" in found.verdict.sentences[0]

@@ -24,6 +24,20 @@ def test_a_folder_its_tars_and_what_wins(tmp_path):
     assert list(tree_of(tmp_path / "a.en")) == ["a.en"]
 
 
+def test_what_is_gzipped_inside_of_a_tar_is_found(tmp_path, monkeypatch):
+    packed = gzip.compress("ä\nb\n".encode())
+    tree = tree_of(write_tar(tmp_path / "a.tar", {"deep/x.en.gz": packed, "y.en": "c\n"}))
+    assert {name: file.lines() for name, file in tree.items()} == {"x.en": ["ä", "b"], "y.en": ["c"]}
+    with pytest.raises(InputError, match=r"texts have different names\. Got b\.tar with x\.en and x\.en\.gz"):
+        tree_of(write_tar(tmp_path / "b.tar", {"x.en": "a\n", "x.en.gz": packed}))
+    for spoilt in (b"no gzip", packed[:-9]):
+        with pytest.raises(InputError, match=r"a readable x\.en\.gz"):
+            tree_of(write_tar(tmp_path / "c.tar", {"x.en.gz": spoilt}))["x.en"].lines()
+    monkeypatch.setenv("LABELSPACE_MAX_UNPACKED", "100K")
+    with pytest.raises(InputError, match=r"unpacks to at most 102,400 bytes"):
+        tree_of(write_tar(tmp_path / "d.tar", {"x.en.gz": gzip.compress(bytes(200_000))}))["x.en"].lines()
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_encodings_and_ends_of_lines(tmp_path, encoding):
     path = tmp_path / "a.txt"

@@ -28,6 +28,7 @@ from labelspace.criteria.onehot import OneHot
 from labelspace.data.dataset import Split
 from labelspace.data.loading import load
 from labelspace.learner import Learner
+from labelspace.models.sentences import sentences
 from labelspace.training.config import Config
 from labelspace.training.feed import Feed, autocast, scores_of
 
@@ -99,6 +100,27 @@ def of_network(name: str) -> None:
         there(learner(x), torch.float32)
 
 
+def of_sentences(name: str) -> None:
+    """A loss of pairs of texts under autocast, and scores without; only packing is left out, which reads lengths."""
+    batch, labels = sentences(torch.tensor([[3, 4, 0], [5, 0, -100]]), torch.tensor([[2, 0], [0, -100]]), 10)
+    packing = {
+        "pack_padded_sequence": lambda texts, lengths, **_: texts,
+        "pad_packed_sequence": lambda texts, **_: (texts, None),
+    }
+    unpacked = patch.multiple("labelspace.models.seq2seq", **packing)
+    with fake() as mode, unpacked, patch.object(nn.LSTM, "flatten_parameters", lambda lstm: None):  # asks for cuDNN
+        network = models.build(name, (3,), 10, vocabulary=50, targets=10)
+        learner = moved(Learner(network, OneHot(10)).train(), mode)
+        there_too = {key: mode.from_tensor(getattr(batch, key)).to(CUDA) for key in ("source", "previous", "kept")}
+        x = batch._replace(**there_too, lengths=mode.from_tensor(batch.lengths))
+        with autocast(Config(precision="float16", device="cuda"), CUDA):
+            output, features = network(x)
+            there(output, torch.float16)
+            there(features, torch.float16)
+            there(learner.criterion(output, mode.from_tensor(labels).to(CUDA)), torch.float32)
+        there(learner(x), torch.float32)
+
+
 def of_augmentation(spec: str) -> None:
     """Images and labels through an augmentation whose draws come from the CPU."""
     with fake():
@@ -142,11 +164,10 @@ def there(tensor: Tensor, dtype: torch.dtype) -> None:
 
 def cases() -> dict[str, Callable[[], None]]:
     """Return everything that is tried, by name."""
-    # packing reads the lengths of sentences, and tensors without content have none
-    left = ("efficientnet-lite0", "seq2seq")
-    built_in = [name for name in models.names() if ":" not in name and not name.startswith(left)]
+    built_in = [name for name in models.names() if ":" not in name and name != "efficientnet-lite0"]
     found: dict[str, Callable[[], Any]] = {f"criterion {method}": partial(of_criterion, method) for method in METHODS}
-    found |= {f"network {name}": partial(of_network, name) for name in built_in}
+    for name in built_in:
+        found[f"network {name}"] = partial(of_sentences if name.startswith("seq2seq") else of_network, name)
     found |= {f"augmentation {name}": partial(of_augmentation, name) for name in ENTRIES}
     return found | {f"evaluation {whole}": partial(of_evaluation, whole) for whole in (False, True)}
 

@@ -20,7 +20,7 @@ NOTES = ("", " without float64")
 CRITERIA = [f"criterion {method} {variant}" for method in METHODS for variant in variants(method)]
 AUGMENTATIONS = [f"augmentation {name}" for name in ENTRIES]
 TRAINING = ["that resumes", "without end", "images", "mixup", "best epoch", "float64", "channels last"]
-NETWORKS = [name for name in models.names() if ":" not in name and not name.startswith(("efficientnet", "seq2seq"))]
+NETWORKS = [name for name in models.names() if ":" not in name and not name.startswith("efficientnet")]
 pytestmark = pytest.mark.skipif(
     not hasattr(torch.utils.backend_registration, "_setup_privateuseone_for_python_backend"),
     reason="this torch cannot pretend a device",

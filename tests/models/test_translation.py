@@ -103,6 +103,26 @@ def test_a_beam_over_many_is_one_at_a_time(name: str) -> None:
         assert translate(model, lambda output: output, *alone, beam=3, longest=6) == [found[row]]
 
 
+@pytest.mark.parametrize(("name", "most"), [("t5", None), ("bart", 40), ("marian", 40)])
+def test_more_tokens_than_positions_are_refused_in_words(name: str, most: int | None) -> None:
+    model = made(name)
+    assert model.longest == (most, most)
+    long, lengths, plain = torch.ones(1, 41, dtype=torch.int64), torch.tensor([41]), lambda output: output
+    model.head.bias.data[0] -= 1000  # no text ends by itself
+    if most is None:
+        assert len(translate(model, plain, long, lengths, beam=1)[0]) == 2 * 41 + 9
+        return
+    words = r"`{}` of {} must be such that the network has a position for every token of a {}\. Got 41 tokens for 40"
+    with pytest.raises(InputError, match=words.format("source", "Translation", "source")):
+        translate(model, plain, long, lengths)
+    with pytest.raises(InputError, match=words.format("previous", "Translation", "target")):
+        model(sentences(torch.tensor([[1, 0]]), long, K)[0])
+    with pytest.raises(InputError, match=words.format("longest", "translate", "target")):
+        translate(model, plain, long[:, :5], lengths - 36, longest=41)
+    # twice the source and ten more would be 70
+    assert len(translate(model, plain, long[:, :30], lengths - 11, beam=1)[0]) == 39
+
+
 def test_a_record_builds_it_again_without_its_folder(tmp_path: Path) -> None:
     transformers = working_transformers()
     saved = transformers.AutoModel.from_config(transformers.AutoConfig.for_model("bart", **SIZES["bart"]))

@@ -18,6 +18,8 @@ def test_a_card_says_what_it_is_and_how_good(tmp_path: Path) -> None:
     assert "on 120 train, 30 validation, 30 test pairs of texts" in text
     assert f"| **BLEU** | {run.result['test']['bleu']:.2f} |" in text
     assert "BLEU: `nrefs:1|case:mixed`" in text
+    assert "| search | beam of 3, length penalty 1, at most 2 × source + 10 tokens; " in text
+    assert "FORCED" not in text
     assert "Mind \\| the gap." in text
     assert "labelspace predict . TEXTS.txt" in text
     alone = text_card(run)

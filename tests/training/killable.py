@@ -1,8 +1,9 @@
-"""The configuration that the kill tests train: every kind of state at once."""
+"""The configurations that the kill tests train: every kind of state at once, and pairs of texts."""
 
 from typing import Any
 
 from labelspace.training.config import Config
+from small_corpus import SMALL
 
 EXTRA = {"lwr": {"every": 2}, "lwal": {"repel": 0.1}, "ols": {}, "lls": {}, "labelemb": {}}
 # what differs between them: every way to choose an epoch, to let the rate fall and to record
@@ -15,8 +16,11 @@ OTHER: dict[str, dict[str, Any]] = {
 }
 
 
-def configuration(method: str) -> Config:
-    """Return a short run with augmentation, a schedule, and a choice of the epoch to keep."""
+def configuration(method: str, corpus: str | None = None) -> Config:
+    """Return a short run with augmentation, a schedule, and a choice of the epoch to keep; or one on pairs of texts."""
+    if corpus is not None:
+        texts = {**SMALL, "epochs": 6, "best_by": "nll", "schedule": "linear", "clip": 1.0, "seed": 3}
+        return Config(data=corpus, method=method, method_options={"rank": 3}, **texts)
     usual: dict[str, Any] = {
         "data": "digits",
         "limit": 300,

@@ -17,11 +17,12 @@ from torch.nn.functional import log_softmax
 from labelspace import Learner, criteria, data, models
 from labelspace._checks import DamagedError, InputError
 from labelspace.criteria.targets import IGNORED
-from labelspace.training.build import prepare
+from labelspace.data.vocabulary import Vocabulary
+from labelspace.training.build import Outline, make_learner, prepare
 from labelspace.training.config import make_config
 from labelspace.training.loop import Loop
 from labelspace.training.run import Run, train
-from labelspace.training.sentences import SentenceFeed, feed_of, measured
+from labelspace.training.sentences import SentenceFeed, feed_of, measured, translated
 from small_corpus import SMALL, write_corpus
 
 FILES = ("model.safetensors", "scores.safetensors", "label_space.safetensors", "epochs.jsonl", "translations.json")
@@ -89,30 +90,6 @@ def test_the_loss_of_an_epoch_is_that_of_its_tokens(corpus: Path) -> None:
     assert loop.progress.history[0]["train_loss"] == pytest.approx(before, rel=1e-5)
 
 
-@pytest.mark.parametrize("method", ["onehot", "labelemb", "lls"])
-def test_padding_has_no_gradient(corpus: Path, method: str) -> None:
-    """What stands behind a text, and a pair that is there to fill a rank, changes no gradient by a bit."""
-    options = {"labelemb": {"rank": 3}, "lls": {"rank": 3}}.get(method, {})
-    config = make_config(data=str(corpus), method=method, method_options=options, **SMALL, model_options={"dropout": 0})
-    loop = Loop(prepare(config))
-    rows, longer = torch.tensor([0, 1, 2]), torch.nn.functional.pad(loop.y, (0, 5), value=IGNORED)
-    assert isinstance(loop.feed, SentenceFeed)
-
-    def gradients(rows: torch.Tensor, y: torch.Tensor) -> list[torch.Tensor]:
-        loop.learner.zero_grad()
-        x, labels = loop.feed.pair(rows, y)
-        loop.learner(x, labels).backward()
-        return [p.grad.clone() for p in loop.learner.parameters() if p.grad is not None]
-
-    plain = gradients(rows, loop.y[rows])
-    assert all(torch.equal(*pair) for pair in zip(plain, gradients(rows, longer[rows]), strict=True))
-    # it repeats the first pair: a trace of it would weigh that one twice
-    filler = torch.full_like(loop.y[:1], IGNORED)
-    filled = gradients(torch.cat([rows, rows[:1]]), torch.cat([loop.y[rows], filler]))
-    for one, two in zip(plain, filled, strict=True):
-        torch.testing.assert_close(one, two, rtol=1e-5, atol=1e-8)
-
-
 def test_a_run_is_kept_and_translates_again(run: Run, corpus: Path) -> None:
     assert run.folder is not None
     loaded = Run.load(run.folder)
@@ -127,10 +104,51 @@ def test_a_run_is_kept_and_translates_again(run: Run, corpus: Path) -> None:
     bleu = sacrebleu.corpus_bleu(list(run.translations["test"]), [list(dataset.test.answers)])
     assert run.result["test"]["bleu"] == pytest.approx(bleu.score, abs=1e-9)
     assert loaded.translate([]) == []
+    assert loaded.result["search"] == {"beam": 3, "length_penalty": 1.0, "source_times": 2, "more": 10}
+    # a text that has as many tokens as there may be: its end is one of them, and no other was allowed there
+    target = Vocabulary.stored(dataset.source["vocabularies"]["target"])
+    sources = (dataset.test.x != IGNORED).sum(dim=1).tolist()
+    written = [len(ids) for ids in target.encode(run.translations["test"])]
+    forced = sum(length == 2 * source + 10 for length, source in zip(written, sources, strict=True))
+    assert loaded.result["test"]["forced"] == forced
     with pytest.raises(InputError, match=r"`run` of Run.predict must be of a model with one label"):
         loaded.predict(["one two."])
     with pytest.raises(TypeError, match="`texts` of Run.translate must be a list of texts"):
         loaded.translate("one two.")
+
+
+def test_texts_that_never_end_are_counted_and_told(corpus: Path) -> None:
+    job = prepare(make_config(data=str(corpus), **SMALL))
+    learner = make_learner(job.config, Outline.of(job.dataset), None)
+    learner.model.head.bias.data[0] -= 1000
+    texts, numbers = translated(learner, job.dataset.test, job)
+    assert (len(texts), numbers["forced"]) == (30, 30.0)
+    learner.model.head.bias.data[0] += 2000
+    assert translated(learner, job.dataset.test, job)[1]["forced"] == 0.0
+
+
+def test_new_texts_are_as_long_as_those_of_training(corpus: Path, tmp_path: Path) -> None:
+    """A longer one is refused in one line, or cut as those of training were: with their last token an end."""
+    short = {**SMALL, "epochs": 1}
+    strict = train(corpus, out=tmp_path, **{**short, "data_options": {"kind": "sequences", "longest": [9, 20]}})
+    long = " ".join(["one"] * 20)
+    words = (
+        r"`texts` of Run.translate must be of at most 9 tokens each, the end included, as those it was trained on\. "
+        r"Got 1 of 2 longer, up to 21 in text 2 \('one one one one one one one one one one …'\)\."
+    )
+    for run in (strict, Run.load(strict.folder or "")):
+        with pytest.raises(InputError, match=words):
+            run.translate(["one.", long])
+        assert len(run.translate(["one one one one one one one one"])) == 1
+    cut = train(corpus, **{**short, "data_options": {"kind": "sequences", "longest": [5, 20], "cut": "source"}})
+    with pytest.warns(UserWarning, match="1 of 2 texts are longer than 5 tokens: they are cut, as those of training"):
+        found = cut.translate([long, "two."])
+    assert found == cut.translate(["one one one one", "two."])
+    dataset = data.load(corpus, kind="sequences", longest=[5, 20], cut="source")
+    assert dataset.test.text is not None
+    assert dataset.test.x.shape[1] == 5
+    with pytest.warns(UserWarning, match="are cut"):
+        assert cut.translate(list(dataset.test.text)) == list(cut.translations["test"])
 
 
 def test_damaged_translations_are_noticed(run: Run, tmp_path: Path) -> None:

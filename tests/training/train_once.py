@@ -1,4 +1,4 @@
-"""Trains one run in a process of its own, to be killed at any moment: ``train_once.py OUT METHOD``."""
+"""Trains one run in a process of its own, to be killed at any moment: ``train_once.py OUT METHOD [CORPUS]``."""
 
 import sys
 
@@ -7,6 +7,6 @@ from labelspace.training.run import train_job
 from training.killable import configuration
 
 if __name__ == "__main__":
-    out, method = sys.argv[1:]
-    train_job(prepare(configuration(method)), out, checkpoint_seconds=0.0)
+    out, *asked = sys.argv[1:]
+    train_job(prepare(configuration(*asked)), out, checkpoint_seconds=0.0)
     print("finished")

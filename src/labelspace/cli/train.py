@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -13,6 +13,7 @@ from labelspace.cli import options as shared
 from labelspace.cli.flags import speaks_of_flags
 from labelspace.cli.options import parsed_options
 from labelspace.cli.screen import TrainingBar, bad_input_exits, console, errors, print_json
+from labelspace.cli.translations import tell_search
 from labelspace.criteria import criterion_class, methods
 from labelspace.criteria.registry import PLUGINS
 from labelspace.spec.named import NAMES, named, order_of
@@ -30,10 +31,6 @@ Example: labelspace train digits --method labelemb --option pretrained=labels.sa
 Example: labelspace train patients.csv --label diagnosis --group-by patient --missing median --method lls"""
 
 UNORDERED = tuple(name for name in NAMES if name != "ordinal")  # not worth building again to learn that
-
-
-if TYPE_CHECKING:
-    from labelspace.training.run import Run
 
 
 @bad_input_exits
@@ -189,7 +186,7 @@ def train(
             continue
         console.print(f"{part:<11} {_measured(numbers)}")
     if run.translations:
-        console.print(f"BLEU by     {_signature(run)}", soft_wrap=True)
+        tell_search(run)
     if run.config.record:
         console.print("recorded    test accuracy in epochs.jsonl, seconds in times.jsonl")
     console.print(f"folder      {run.folder}", soft_wrap=True)
@@ -203,15 +200,6 @@ def _measured(numbers: Mapping[str, float]) -> str:
     others = {"bleu": "BLEU", "chrf": "chrF", "rouge-l": "ROUGE-L"}
     texts = "   ".join(f"{title} {numbers[name]:.2f}" for name, title in others.items())
     return f"{texts}   token {plain}"
-
-
-def _signature(run: "Run") -> str:
-    """Return what computed BLEU, as sacrebleu says it."""
-    from labelspace.data.vocabulary import SPECIAL
-    from labelspace.sequences.quality import measures_for
-
-    target = run.preprocessing["vocabularies"]["target"]
-    return measures_for(target["tokens"][len(SPECIAL) :], target["lowercase"])["BLEU"].signature
 
 
 def uses_space(method: str, options: Mapping[str, object]) -> bool:

@@ -1,4 +1,4 @@
-"""What `labelspace predict` does with a model of sequences: a translation for each line of a text."""
+"""What commands say of a model of sequences: how good it is, and a translation for each line of a text."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,3 +50,21 @@ def translate(
         print_json(facts | ({"translations": pairs} if output is None else {}))
     elif output is not None:
         console.print(f"{len(found):,} texts → {output}", soft_wrap=True)
+
+
+def tell_search(run: "Run") -> None:
+    """Print what computed BLEU, as sacrebleu says it, and how texts were looked for; yellow where many have no end.
+
+    Args:
+        run: of sequences.
+    """
+    from labelspace.data.vocabulary import SPECIAL
+    from labelspace.sequences.quality import measures_for
+    from labelspace.sequences.searched import ended, many, words
+
+    target = run.preprocessing["vocabularies"]["target"]
+    measure = measures_for(target["tokens"][len(SPECIAL) :], target["lowercase"])["BLEU"]
+    console.print(f"BLEU by     {measure.signature}", soft_wrap=True)
+    test, texts = run.result["test"], len(run.translations["test"])
+    said = ", ".join(filter(None, (words(run.result.get("search", {})), ended(test, texts))))
+    console.print(f"search      {said}", style="yellow" if many(test, texts) else None, soft_wrap=True)

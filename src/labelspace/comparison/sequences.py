@@ -38,6 +38,7 @@ from labelspace.results import (
 )
 from labelspace.sequences import quality
 from labelspace.sequences.quality import Array
+from labelspace.sequences.searched import unended, words
 from labelspace.serving.take_home import CARD, take_home
 from labelspace.space import LabelSpace
 from labelspace.spec.named import SpaceSpec, named
@@ -210,15 +211,16 @@ class Sequences:
         winner = next(number for number, row in enumerate(rows) if row.winner)
         steps = -(-len(self.dataset.train) // self.plan.config.batch_size)
         doubt = self._unlearned(rows) or unfinished([trained[0].runs, trained[winner].runs], steps)
+        told = {row.shown: row.argmax.others for row in rows}
         verdict = judge_texts(rows, self.measure, self.plan.margin, seeds, level)
         return Found(
             rows=tuple(row.row() for row in rows),
             verdict=verdict if doubt is None else doubted(verdict, doubt),
-            warnings=(*problems, *leak_sentences(self.dataset.source)),
+            warnings=(*problems, *leak_sentences(self.dataset.source), *unended(told, len(self.dataset.test))),
             best=best,
             seed=seed,
             extra=tuple(Extra(key=each.name.lower(), title=f"{each.name} ↑") for each in self.others),
-            measure=self.measure,
+            measure=self.measure.model_copy(update={"search": words(outcomes[0].runs[0].result.get("search", {}))}),
             translations=side_by_side(trained, self.dataset),
             neighbours=neighbourhood(trained, rows),
         )

@@ -15,7 +15,7 @@ from labelspace.data import cache, digests
 from labelspace.data.digests import Array, Digests
 from labelspace.data.files import OWNER
 from labelspace.data.found import Found, Rows, Taken, ranges
-from labelspace.data.source import Source, VocabularyFacts
+from labelspace.data.source import LimitFacts, Source, VocabularyFacts
 from labelspace.data.vocabulary import END, SPECIAL, Form, Ids, Vocabulary
 
 SIDES = ("source", "target")
@@ -70,6 +70,10 @@ class Side:
             for title, size, limit in zip(SIDES, sizes, limits, strict=True)
         )
 
+    def limit(self) -> LimitFacts:
+        """Return how long its texts may be."""
+        return {"longest": self.longest, "cut": self.cut}
+
 
 def found(parts: Mapping[str, Texts], sides: Sequence[Side], source: Source) -> Found:
     """Return what was found in pairs of texts; their labels and names come after the split.
@@ -89,7 +93,7 @@ def found(parts: Mapping[str, Texts], sides: Sequence[Side], source: Source) -> 
         vocabularies = {"source": source.vocabulary.plain(), "target": target.vocabulary.plain()}
         cuts = {side.title: made.cut for side, made in zip(sides, (source, target), strict=True) if made.cut}
         notice = source.notice or target.notice
-        said: Source = {"vocabularies": vocabularies}
+        said: Source = {"vocabularies": vocabularies, "limits": {side.title: side.limit() for side in sides}}
         if cuts:
             said["cut"] = cuts
         if notice:
@@ -131,7 +135,7 @@ def _side(texts: Sequence[str], own: Digests, side: Side, where: Callable[[int],
     def made() -> tuple[Ids, Vocabulary, int]:
         vocabulary = Vocabulary.learn((texts[row] for row in order[0]), side.form, side.size, side.lowercase)
         rows = np.concatenate(order)
-        ids, cut = _padded(vocabulary.encode(texts[row] for row in rows), side, lambda row: where(int(rows[row])))
+        ids, cut = _fitted(vocabulary.encode(texts[row] for row in rows), side, lambda row: where(int(rows[row])))
         return ids, vocabulary, cut
 
     ends = np.cumsum([len(rows) for rows in order])[:-1]
@@ -155,8 +159,8 @@ def _parted(ids: Array, ends: Rows) -> list[Ids]:
     return [np.array(part, dtype=np.int64) for part in np.split(ids, ends)]
 
 
-def _padded(rows: Sequence[Ids], side: Side, where: Callable[[int], str]) -> tuple[Ids, int]:
-    """Return ragged rows as one array, and how many were cut."""
+def _fitted(rows: Sequence[Ids], side: Side, where: Callable[[int], str]) -> tuple[Ids, int]:
+    """Return ragged rows as one array, and how many were cut; refuse longer ones where that is not asked for."""
     lengths = np.asarray([len(row) for row in rows])
     over = lengths > side.longest
     if over.any() and not side.cut:
@@ -165,13 +169,28 @@ def _padded(rows: Sequence[Ids], side: Side, where: Callable[[int], str]) -> tup
         expected = f"at least the tokens of every {side.title} text, its end included ({side.longest})"
         remedy = ("Cut them with ", _checks.Setting("cut", True), ", or raise it: ", _checks.Setting("longest"), ".")
         raise _checks.fail(OWNER, "longest", expected, got, remedy)
-    kept = np.minimum(lengths, side.longest)
+    return padded(rows, side.longest), int(over.sum())
+
+
+def padded(rows: Sequence[Ids], longest: int) -> Ids:
+    """Return ragged rows as one array, −100 after each; those that are longer are cut, and end with ``END`` too.
+
+    Args:
+        rows: token ids of texts, at least one.
+        longest: tokens of a text, its end among them.
+
+    Example:
+        >>> padded([np.array([5, 6, 7, 0]), np.array([4, 0])], 3).tolist()
+        [[5, 6, 0], [4, 0, -100]]
+    """
+    lengths = np.asarray([len(row) for row in rows])
+    over, kept = lengths > longest, np.minimum(lengths, longest)
     ids = np.full((len(rows), int(kept.max())), IGNORED, dtype=np.int64)
     ids[np.arange(ids.shape[1]) < kept[:, None]] = np.concatenate(
-        [row[: side.longest] for row in rows] if over.any() else rows
+        [row[:longest] for row in rows] if over.any() else rows
     )
-    ids[over, side.longest - 1 : side.longest] = END
-    return ids, int(over.sum())
+    ids[over, longest - 1 : longest] = END
+    return ids
 
 
 def _where(parts: Mapping[str, Texts], place: int, row: int) -> str:

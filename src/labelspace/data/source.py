@@ -43,6 +43,13 @@ class VocabularyFacts(TypedDict):
     merges: list[list[str]]
 
 
+class LimitFacts(TypedDict):
+    """How long the texts of one side may be."""
+
+    longest: int  # tokens, the end among them
+    cut: bool  # whether longer ones are cut; if not, they are refused
+
+
 class ColumnFacts(TypedDict):
     """How one column of a table becomes features."""
 
@@ -109,6 +116,7 @@ class Source(_Said, total=False):
     raw: Raw
     languages: list[str]  # of sources and of targets
     vocabularies: dict[str, VocabularyFacts]  # of ``source`` and ``target``
+    limits: dict[str, LimitFacts]  # of ``source`` and ``target``
     cut: dict[str, int]  # texts that were too long, by side
     dropped: dict[str, int]  # pairs without a text, by part
     measure: str  # what tells how good texts are, where that is not BLEU

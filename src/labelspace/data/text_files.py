@@ -1,5 +1,8 @@
 """Files of text in a folder or a tar file, by name, as lines: plain, gzipped, in UTF-8 or in UTF-16 with its mark."""
 
+import gzip
+import io
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -67,11 +70,11 @@ def tree_of(path: Path) -> Tree:
 
 
 def _of_archive(path: Path) -> Tree:
-    """Return the texts of a tar file; two of one name in different folders may belong to different corpora."""
+    """Return the texts of a tar file, plain or gzipped; two of one name may belong to different corpora."""
     found: Tree = {}
     places: dict[str, str] = {}
     for place, content in files.members(path, lambda name: True).items():
-        name = place.rpartition("/")[2]
+        name = place.rpartition("/")[2].removesuffix(".gz")
         if name.startswith(files.HIDDEN):
             continue
         if name in found:
@@ -79,5 +82,19 @@ def _of_archive(path: Path) -> Tree:
             raise _checks.fail(
                 *files.ASKED, "a tar file whose texts have different names", got, "Take one of them out."
             )
-        found[name], places[name] = TextFile(name, path, content), place
+        found[name], places[name] = TextFile(name, path, partial(_unpacked, place, content)), place
+    return found
+
+
+def _unpacked(place: str, content: Callable[[], bytes]) -> bytes:
+    """Return the bytes of a file inside of a tar, unpacked if its name says that it is gzipped."""
+    held, name = content(), Path(place)
+    if not _opening.packed(name):
+        return held
+    try:
+        with gzip.open(io.BytesIO(held), "rb") as file:
+            found = file.read(_opening.may_unpack(len(held)) + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise files.damaged(name, str(error)) from error
+    _opening.check_unpacked(name, len(found), len(held), files.ASKED)
     return found

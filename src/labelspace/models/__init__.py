@@ -5,7 +5,7 @@ from labelspace.models.backbones import Backbone, backbone
 from labelspace.models.given import GivenNetwork
 from labelspace.models.network import Network, count_parameters
 from labelspace.models.registry import WITH_MAP, WRITERS, Built, build, names, rebuild, register_model
-from labelspace.models.sentences import Sentences
+from labelspace.models.sentences import Longest, Sentences
 from labelspace.models.seq2seq import Seq2Seq
 from labelspace.models.translation import Translation
 
@@ -15,6 +15,7 @@ __all__ = [
     "Backbone",
     "Built",
     "GivenNetwork",
+    "Longest",
     "Network",
     "Sentences",
     "Seq2Seq",

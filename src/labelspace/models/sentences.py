@@ -31,10 +31,34 @@ class Sentences(NamedTuple):
     kept: Tensor
 
 
+class Longest(NamedTuple):
+    """How many tokens of a source and of a target a network has positions for; None where any number will do."""
+
+    source: int | None = None
+    target: int | None = None
+
+    def check(self, owner: str, argument: str, source: int = 0, target: int = 0) -> None:
+        """Refuse texts that are longer, before an index of a position that is not there is asked for.
+
+        Args:
+            owner: whose argument it is.
+            argument: its name.
+            source: tokens of the longest source, its end among them.
+            target: tokens of the longest target, its end among them.
+        """
+        for side, length, most in (("source", source, self.source), ("target", target, self.target)):
+            if most is not None and length > most:
+                settings = (_checks.Setting("longest", most), _checks.Setting("cut", True))
+                remedy = ("Cut the texts with ", settings[0], " and ", settings[1], ", or take a network with more.")
+                expected = f"such that the network has a position for every token of a {side}"
+                raise _checks.fail(owner, argument, expected, f"{length} tokens for {most} positions", remedy)
+
+
 class Translator(Protocol[State]):
     """A network that writes texts token by token; what a state holds is its own business."""
 
     begin_token: int
+    longest: Longest
 
     def begin(self, source: Tensor, lengths: Tensor) -> State:
         """Return the state after reading sources ``(B, S)`` of these lengths (on the CPU)."""
@@ -78,6 +102,22 @@ def sentences(x: Tensor, y: Tensor, labels: int) -> tuple[Sentences, Tensor]:
     previous[:, 1:].masked_fill_(~shown[:, 1:], END)
     kept = shown.flatten().nonzero().flatten()
     return Sentences(source, lengths, previous, kept), targets[shown]
+
+
+def places(row: Tensor) -> Tensor:
+    """Return the place of each text among those of its source.
+
+    Args:
+        row: the source of each, in any order.
+
+    Example:
+        >>> places(torch.tensor([2, 0, 2, 2, 0])).tolist()
+        [0, 0, 1, 2, 1]
+    """
+    order = torch.argsort(row, stable=True)
+    together = row[order]
+    ranks = torch.arange(len(row), device=row.device) - torch.searchsorted(together, together)
+    return torch.empty_like(row).index_copy_(0, order, ranks)
 
 
 def _real(argument: str, ids: Tensor, empty: bool = False) -> Tensor:

@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from labelspace import _checks
 from labelspace.models.network import text_shape
-from labelspace.models.sentences import Sentences
+from labelspace.models.sentences import Longest, Sentences, places
 
 # embedding, hidden, layers of the networks of label embedding (004): LCSTS, and IWSLT'15
 SIZES = {"seq2seq-500": (400, 500, 1), "seq2seq-512x2": (512, 512, 2)}
@@ -126,7 +126,7 @@ class Seq2Seq(nn.Module):
     ) -> None:
         """Make the layers."""
         super().__init__()
-        self.begin_token, self.feature_dim, self.architecture = targets, hidden, None
+        self.begin_token, self.feature_dim, self.architecture, self.longest = targets, hidden, None, Longest()
         self.source = nn.Embedding(vocabulary, width)
         # absent where the head's weights are used: files of weights take no tensor twice
         self.target = None if tied else nn.Embedding(targets, width)
@@ -176,7 +176,7 @@ class Seq2Seq(nn.Module):
         states, hidden, cell = self._decoded(tokens.unsqueeze(1), state)
         texts = states.squeeze(1)
         # texts of one source ask its memory together: a copy for each would cost more than all else but the head
-        place = _places(state.row)
+        place = places(state.row)
         queries = texts.new_zeros(len(state.memory), int(place.max()) + 1, texts.shape[1])
         queries[state.row, place] = texts
         seen = torch.cat([self._attended(queries, state)[state.row, place], texts], dim=1)
@@ -223,16 +223,3 @@ def _joined(last: Tensor) -> Tensor:
     """Return ``(B, layers, 2H)`` from the last states ``(layers·2, B, H)`` of both directions."""
     both = last.reshape(-1, 2, *last.shape[1:])
     return torch.cat([both[:, 0], both[:, 1]], dim=2).transpose(0, 1)
-
-
-def _places(row: Tensor) -> Tensor:
-    """Return the place of each text among those of its source.
-
-    Example:
-        >>> _places(torch.tensor([2, 0, 2, 2, 0])).tolist()
-        [0, 0, 1, 2, 1]
-    """
-    order = torch.argsort(row, stable=True)
-    together = row[order]
-    ranks = torch.arange(len(row), device=row.device) - torch.searchsorted(together, together)
-    return torch.empty_like(row).index_copy_(0, order, ranks)

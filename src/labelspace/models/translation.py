@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from labelspace import _checks
 from labelspace.models.network import text_shape
-from labelspace.models.sentences import Sentences
+from labelspace.models.sentences import Longest, Sentences
 from labelspace.models.seq2seq import token_count
 from labelspace.models.transformer import Configured, architecture_of, first_made, made_again
 
@@ -86,8 +86,15 @@ def _translation(
         expected = "an encoder–decoder for text, such as 't5', 'bart' or 'marian'"
         raise _checks.fail(owner, "name", expected, f"model_type {config.model_type!r}")
     network = Translation(model, *counts, width, output_dim)
-    network.architecture = architecture_of(config)
+    network.architecture, network.longest = architecture_of(config), _longest(config)
     return network
+
+
+def _longest(config: Configured) -> Longest:
+    """Return how many positions there are; networks with relative ones, such as T5, have no end of them."""
+    common = getattr(config, "max_position_embeddings", None)
+    sides = (getattr(config, f"max_{side}_position_embeddings", common) for side in ("encoder", "decoder"))
+    return Longest(*(most if isinstance(most, int) else None for most in sides))
 
 
 class Written(NamedTuple):
@@ -122,6 +129,7 @@ class Translation(nn.Module):
         super().__init__()
         self.begin_token, self.feature_dim = targets, width
         self.architecture: Mapping[str, object] | None = None
+        self.longest = Longest()
         table = model.get_submodule("decoder.embed_tokens")
         spread = float(table.get_parameter("weight").detach().std()) * float(getattr(table, "embed_scale", 1.0))
         for part in (model, model.get_submodule("encoder"), model.get_submodule("decoder")):
@@ -142,6 +150,7 @@ class Translation(nn.Module):
 
     def begin(self, source: Tensor, lengths: Tensor) -> Written:
         """Return the state after reading sources."""
+        self.longest.check("Translation", "source", source=source.shape[1])
         positions = torch.arange(source.shape[1], device=source.device)
         present = positions < lengths.to(source.device, non_blocking=True).unsqueeze(1)
         encoder = self.model.get_submodule("encoder")
@@ -170,6 +179,7 @@ class Translation(nn.Module):
         return False
 
     def _decoded(self, memory: Tensor, present: Tensor, previous: Tensor) -> Tensor:
+        self.longest.check("Translation", "previous", target=previous.shape[1])
         decoder = self.model.get_submodule("decoder")
         decoded: Tensor = decoder(
             inputs_embeds=self.target(previous),

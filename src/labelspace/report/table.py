@@ -60,7 +60,8 @@ def markdown_table(result: Result) -> str:
         name = f"{row.label} (control)" if row.role == "control" else row.label
         lines.append(_line([name, *(column.cells[number] for column in shown)]))
     if result.measure is not None:
-        lines += ["", f"{plain(result.measure.title)}: `{result.measure.signature}`"]
+        searched = f", texts by a {plain(result.measure.search)}" if result.measure.search else ""
+        lines += ["", f"{plain(result.measure.title)}: `{result.measure.signature}`{searched}"]
     lines += ["", f"**{plain(result.verdict.kind.upper())}** {plain(' '.join(result.verdict.sentences))}"]
     lines += [f"\n> {plain(warning)}" for warning in result.warnings]
     return "\n".join(lines)
@@ -161,6 +162,7 @@ def _legend(result: Result, width: int) -> list[str]:
             parts.append(f"{row.label}: {row.method} with {words.options_text(row.options)}")
     if result.measure is not None:
         parts.append(f"{result.measure.title}: {result.measure.signature}")
+        parts += [f"texts: {result.measure.search}"] if result.measure.search else []
     return _packed(parts, width)
 
 

@@ -11,12 +11,14 @@ class Measure(Part):
         title: as people write it.
         signature: how exactly it was computed, so that others can compute the same.
         unit: of differences.
+        search: how the texts were looked for.
     """
 
     key: str
     title: str
     signature: str = ""
     unit: str = "points"
+    search: str = ""
 
 
 class Quality(Part):

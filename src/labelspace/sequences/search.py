@@ -13,11 +13,13 @@ from torch import Tensor
 
 from labelspace import _checks
 from labelspace._devices import IN_CACHE
-from labelspace.models.sentences import END, Translator
+from labelspace.models.sentences import END, Translator, places
 
 OWNER = "translate"
 Scores = Callable[[Tensor], Tensor]
 State = TypeVar("State")
+TIMES, MORE = 2, 10  # the longest target, from the length of its source
+PENALTY = 1.0  # by length, where nobody says
 
 
 @torch.inference_mode()
@@ -29,7 +31,7 @@ def translate(
     *,
     beam: int = 10,
     longest: int | None = None,
-    length_penalty: float = 1.0,
+    length_penalty: float = PENALTY,
     batch: int = 64,
 ) -> list[list[int]]:
     """Return the likeliest target of each source that a beam search finds, without its ``END``.
@@ -51,7 +53,8 @@ def translate(
         source: token ids, padded with anything.
         lengths: of the sources, on the CPU, at least 1.
         beam: width W, at most K.
-        longest: most tokens of a target, ``END`` counted; otherwise twice the source's length and 10 more.
+        longest: most tokens of a target, ``END`` counted; otherwise twice the source's length and 10 more. Never more
+            than the model has positions for.
         length_penalty: α, at least 0.
         batch: sentences that are searched at once; of 32, 64 and 128, 64 took least on one CPU core (3,000 classes).
 
@@ -61,8 +64,9 @@ def translate(
     _check(source, lengths, beam, longest, length_penalty, batch)
     if not len(source):
         return []
+    model.longest.check(OWNER, "longest", target=longest or 0)
     order = torch.argsort(lengths, descending=True, stable=True)
-    limits = 2 * lengths + 10 if longest is None else torch.full_like(lengths, longest)
+    limits = limits_of(lengths, longest, model.longest.target)
     found: list[list[int]] = [[] for _ in range(len(source))]
     training = isinstance(model, torch.nn.Module) and model.training
     if isinstance(model, torch.nn.Module):
@@ -77,6 +81,22 @@ def translate(
         if isinstance(model, torch.nn.Module):
             model.train(training)
     return found
+
+
+def limits_of(lengths: Tensor, longest: int | None = None, positions: int | None = None) -> Tensor:
+    """Return the most tokens of each target, ``END`` counted: a text that has so many was ended by force.
+
+    Args:
+        lengths: of the sources.
+        longest: the same for all; otherwise twice the source's length and 10 more.
+        positions: that the model has for targets, if they have an end.
+
+    Example:
+        >>> limits_of(torch.tensor([3, 9])).tolist(), limits_of(torch.tensor([3, 9]), positions=20).tolist()
+        ([16, 28], [16, 20])
+    """
+    limits = TIMES * lengths + MORE if longest is None else torch.full_like(lengths, longest)
+    return limits if positions is None else limits.clamp(max=positions)
 
 
 @dataclass
@@ -133,7 +153,7 @@ class _Search(Generic[State]):
         goes_on = ~ended & self._hopeful(sentence, total, ended)[sentence]
         sentence, parent, total, written = (part[goes_on] for part in (sentence, parent, total, written))
         state = self.model.chosen(state, parent) if len(parent) else state
-        self.open = _Open(sentence, _places(sentence), total, written, state)
+        self.open = _Open(sentence, places(sentence), total, written, state)
 
     def _hopeful(self, sentence: Tensor, total: Tensor, ended: Tensor) -> Tensor:
         """Return for each sentence whether a hypothesis that goes on may become worth more than the best that ended."""
@@ -205,16 +225,6 @@ def _likeliest(scores: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
         torch.cat([t for _, t, _ in found]),
         torch.cat([e for *_, e in found]),
     )
-
-
-def _places(sentence: Tensor) -> Tensor:
-    """Return the place of each row among the rows of its sentence, which stand together.
-
-    Example:
-        >>> _places(torch.tensor([2, 2, 5, 5, 5])).tolist()
-        [0, 1, 0, 1, 2]
-    """
-    return torch.arange(len(sentence), device=sentence.device) - torch.searchsorted(sentence, sentence)
 
 
 def _check(source: Tensor, lengths: Tensor, beam: int, longest: int | None, penalty: float, batch: int) -> None:

@@ -6,6 +6,7 @@ from importlib.metadata import version
 
 from labelspace.criteria.registry import method_summary
 from labelspace.results import Result
+from labelspace.sequences.searched import FORCED, ended, words
 from labelspace.serving.card import chosen, code, data_name, table
 from labelspace.spec.naming import plain
 from labelspace.training.run import Run
@@ -44,12 +45,13 @@ def _facts(run: Run) -> list[tuple[str, str]]:
     config = run.config
     method = method_summary(config.method).replace("``", "")
     options = ", ".join(f"{name} {value}" for name, value in config.method_options.items())
+    forced = ended(run.result["test"], len(run.translations.get("test", ())))
     facts = [
         ("input", f"texts of {run.preprocessing['tokens']:,} known tokens"),
         ("output", f"texts of {len(run.space):,} known tokens"),
         ("model", config.model),
         ("labels", f"{config.method}{f' ({options})' if options else ''}: {method}"),
-        ("search", f"beam of {config.beam}"),
+        ("search", "; ".join(filter(None, (words(run.result.get("search", {})) or f"beam of {config.beam}", forced)))),
     ]
     return [(what, plain(value)) for what, value in facts]
 
@@ -57,7 +59,7 @@ def _facts(run: Run) -> list[tuple[str, str]]:
 def _measured(run: Run, comparison: Result | None) -> list[str]:
     test = run.result["test"]
     measure = None if comparison is None else comparison.measure
-    texts = [name for name in test if name not in ("accuracy", "nll")]
+    texts = [name for name in test if name not in ("accuracy", "nll", FORCED)]
     rows = [("chrF" if name == "chrf" else name.upper(), f"{test[name]:.2f}") for name in texts]
     rows += [("token accuracy", f"{test['accuracy']:.4f}"), ("perplexity", f"{math.exp(test['nll']):.2f}")]
     if measure is None:

@@ -32,6 +32,7 @@ class Outline(NamedTuple):
     input_shape: tuple[int, ...]
     train_samples: int
     tokens: int | None  # how many token ids there are, for text
+    target_length: int = 0  # tokens of the longest target, of sequences; not in a record
     # of a record: the configuration of its network, empty where its name says all. Nothing outside is then read
     recorded: Mapping[str, object] | None = None
 
@@ -39,14 +40,16 @@ class Outline(NamedTuple):
     def of(cls, dataset: Dataset) -> "Outline":
         """Return the outline of a dataset."""
         tokens = None if dataset.vocabulary is None else len(dataset.vocabulary)
-        return cls(dataset.names, dataset.kind, dataset.input_shape, len(dataset.train), tokens)
+        length = dataset.train.y.shape[1] if dataset.kind == "sequences" else 0
+        return cls(dataset.names, dataset.kind, dataset.input_shape, len(dataset.train), tokens, length)
 
     @classmethod
     def stored(cls, facts: Preprocessing) -> "Outline":
         """Return the outline that a record holds."""
         shape = tuple(facts["input_shape"])
         recorded = facts.get("architecture") or {}
-        return cls(tuple(facts["names"]), facts["kind"], shape, facts["train_samples"], facts["tokens"], recorded)
+        known = (tuple(facts["names"]), facts["kind"], shape, facts["train_samples"], facts["tokens"])
+        return cls(*known, recorded=recorded)
 
 
 class Job(NamedTuple):
@@ -214,6 +217,8 @@ def make_learner(
         _feature_dim(config, model)
     if outline.kind == "sequences":
         _check_sequences(config, criterion)
+        longest = getattr(model, "longest", models.Longest())
+        longest.check("train", "model", outline.input_shape[0], outline.target_length)
     learner = Learner(model, criterion)
     if config.channels_last:
         learner.model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]

@@ -17,8 +17,9 @@ from labelspace.data.normalize import statistics
 from labelspace.data.source import Raw, ReaderOptions, Source
 from labelspace.learner import Learner
 from labelspace.models.backbones import Backbone
+from labelspace.models.sentences import Longest
 from labelspace.training.config import Config
-from labelspace.training.preprocessed import InputFacts, Preprocessing
+from labelspace.training.preprocessed import InputFacts, Preprocessing, within
 from labelspace.training.ranges import ranges_of
 
 EXTRACTED = 64  # samples that a frozen network reads at a time
@@ -43,7 +44,9 @@ def preprocessing_of(dataset: Dataset, model: nn.Module) -> Preprocessing:
         "input": _described(dataset),
     }
     if dataset.kind == "sequences":
+        longest = getattr(model, "longest", Longest())
         facts["vocabularies"] = dataset.source["vocabularies"]
+        facts["limits"] = within(dataset.source["limits"], longest)
     if (ranges := ranges_of(dataset)) is not None:
         facts["ranges"] = ranges
     # the configuration of a network whose name does not say all, so that its record can do without a folder

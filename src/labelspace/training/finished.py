@@ -214,11 +214,12 @@ class Run:
         """Return what a model of sequences makes of texts: their translations, or summaries.
 
         Args:
-            texts: as those that it was trained on.
+            texts: as those that it was trained on. Longer ones than the data's ``longest`` allowed are refused; where
+                the data were cut so are these, and a warning tells how many.
             beam: the width of the search; by default that of the configuration.
             device: as for ``predict``.
         """
-        return predict.translator(self, beam, device)(texts)
+        return predict.translator(self, beam, device)(predict.source_ids(self, texts))
 
     def scores_of(self, x: object, *, device: str = "cpu") -> Tensor:
         """Return scores ``(N, K)``; ``x`` and ``device`` are as for ``predict``."""

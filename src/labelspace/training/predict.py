@@ -1,18 +1,20 @@
 """From samples to the scores of a finished run, a piece at a time."""
 
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from labelspace import _checks, _devices, models
 from labelspace.analysis.features import activations, layer_names
-from labelspace.criteria.targets import IGNORED
 from labelspace.data.normalize import Normalize
-from labelspace.data.vocabulary import Vocabulary
+from labelspace.data.pairs import padded
+from labelspace.data.source import LimitFacts
+from labelspace.data.vocabulary import Ids, Vocabulary
 from labelspace.training import feed
 from labelspace.training.inputs import Inputs, Samples
 from labelspace.training.ranges import Ranges, about_far
@@ -23,7 +25,7 @@ from labelspace.training.sentences import translations
 SHOWN = 5
 
 Scorer = Callable[[Samples], Tensor]
-Translate = Callable[[Sequence[str]], list[str]]
+Translate = Callable[[Sequence[Ids]], list[str]]
 
 
 class Batch(NamedTuple):
@@ -93,31 +95,64 @@ def scores_of(run: Finished, x: object, device: str = "cpu") -> Tensor:
 
 
 def translator(run: Finished, beam: int | None = None, device: str = "cpu") -> Translate:
-    """Return a function from texts to what a run of sequences makes of them.
+    """Return a function from ids of ``source_ids`` to the texts that a run of sequences makes of them.
 
     Args:
         run: a finished run; its model is built once.
         beam: the width of the search; by default that of the run.
         device: see ``Run.predict``.
     """
+    target, longest = _vocabulary(run, "target"), _limit(run)["longest"]
+    there = _place(run, device)
+    learner = run.learner().to(there)
+
+    def translate(ids: Sequence[Ids]) -> list[str]:
+        if not len(ids):
+            return []
+        x = torch.from_numpy(padded(ids, longest))
+        return translations(learner, x, target, run.config, there, beam)[0]
+
+    return translate
+
+
+def source_ids(run: Finished, texts: Sequence[str], unit: str = "text") -> list[Ids]:
+    """Return the token ids of new texts; refuse those that are too long, and tell where ``translator`` cuts them.
+
+    Args:
+        run: of sequences.
+        texts: sources.
+        unit: what a message counts: texts, or lines of a file.
+    """
+    source = _vocabulary(run, "source")
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        raise _checks.fail_type("Run.translate", "texts", "a list of texts", type(texts).__name__)
+    limit, ids = _limit(run), source.encode(texts)
+    longest = limit["longest"]
+    over = [row for row, one in enumerate(ids) if len(one) > longest]
+    if over and not limit["cut"]:
+        worst = max(over, key=lambda row: len(ids[row]))
+        shown = texts[worst][:40] + ("…" if len(texts[worst]) > 40 else "")
+        expected = f"of at most {longest} tokens each, the end included, as those it was trained on"
+        got = f"{len(over)} of {len(ids)} longer, up to {len(ids[worst])} in {unit} {worst + 1} ({shown!r})"
+        raise _checks.fail("Run.translate", "texts", expected, got, "Shorten or divide them.")
+    if over:
+        what = f"{len(over)} of {len(ids)} texts are longer than {longest} tokens"
+        warnings.warn(f"{what}: they are cut, as those of training were.", UserWarning, stacklevel=3)
+    return ids
+
+
+def _vocabulary(run: Finished, side: str) -> Vocabulary:
     facts = run.preprocessing
     if "vocabularies" not in facts:
         remedy = "Run.predict and `labelspace predict` give classes."
         raise _checks.fail("Run.translate", "run", "of a model of sequences", f"one of {facts['kind']}", remedy)
-    source, target = (Vocabulary.stored(facts["vocabularies"][side]) for side in ("source", "target"))
-    there = _place(run, device)
-    learner = run.learner().to(there)
+    return Vocabulary.stored(facts["vocabularies"][side])
 
-    def translate(texts: Sequence[str]) -> list[str]:
-        if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-            raise _checks.fail_type("Run.translate", "texts", "a list of texts", type(texts).__name__)
-        ids = [torch.from_numpy(one) for one in source.encode(texts)]
-        if not ids:
-            return []
-        x = nn.utils.rnn.pad_sequence(ids, batch_first=True, padding_value=IGNORED)
-        return translations(learner, x, target, run.config, there, beam)
 
-    return translate
+def _limit(run: Finished) -> LimitFacts:
+    """Return how long a source may be: what the data were read with."""
+    unknown: LimitFacts = {"longest": sys.maxsize, "cut": False}
+    return run.preprocessing.get("limits", {}).get("source", unknown)
 
 
 def features_of(run: Finished, x: object, layer: str | None, device: str = "cpu") -> Tensor:

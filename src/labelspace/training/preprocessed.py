@@ -9,8 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from labelspace import _checks
 from labelspace._checks import DamagedError, InputError
-from labelspace.data.source import ColumnFacts, Kind, VocabularyFacts
+from labelspace.data.source import ColumnFacts, Kind, LimitFacts, VocabularyFacts
 from labelspace.data.vocabulary import Vocabulary
+from labelspace.models.sentences import Longest
 from labelspace.records import REMEDY
 
 LARGEST = 2**28  # numbers of one sample
@@ -42,6 +43,7 @@ class Preprocessing(TypedDict):
     vocabulary: list[str] | None
     input: NotRequired[InputFacts]  # not in those of the first version
     vocabularies: NotRequired[dict[str, VocabularyFacts]]  # of ``source`` and ``target``, of sequences
+    limits: NotRequired[dict[str, LimitFacts]]  # of both too; not in the first ones
     architecture: NotRequired[dict[str, object]]
     ranges: NotRequired[list[list[float]]]  # smallest and largest training values, of tables and features
 
@@ -78,6 +80,11 @@ class _Input(_Part):
     text: str | None = None
 
 
+class _Limit(_Part):
+    longest: Annotated[int, Field(ge=2)]
+    cut: bool
+
+
 class _Content(_Part):
     kind: Kind
     names: list[str]
@@ -91,6 +98,7 @@ class _Content(_Part):
     architecture: dict[str, object] | None = None
     vocabularies: dict[str, object] | None = None
     ranges: Annotated[list[list[Number]], Field(min_length=2, max_length=2)] | None = None
+    limits: dict[str, _Limit] | None = None
 
     @model_validator(mode="after")
     def _agrees(self) -> "_Content":
@@ -114,6 +122,27 @@ class _Content(_Part):
         sides = {side: Vocabulary.stored((self.vocabularies or {}).get(side)).tokens for side in ("source", "target")}
         if list(sides["source"]) != self.vocabulary or list(sides["target"]) != self.names:
             raise ValueError("vocabularies of the tokens that are named")
+        if self.limits is not None and not self.limits.keys() >= sides.keys():
+            raise ValueError("limits of both sides")
+
+
+def within(limits: Mapping[str, LimitFacts], longest: Longest) -> dict[str, LimitFacts]:
+    """Return how long texts may be: what the data were read with, and no more than a network has positions for.
+
+    Args:
+        limits: of both sides of the data.
+        longest: of the network.
+
+    Example:
+        >>> within({"source": {"longest": 256, "cut": False}}, Longest(40, 40))
+        {'source': {'longest': 40, 'cut': False}}
+    """
+    found: dict[str, LimitFacts] = {}
+    for side, limit in limits.items():
+        positions: int | None = getattr(longest, side)
+        most = limit["longest"] if positions is None else min(limit["longest"], positions)
+        found[side] = {"longest": most, "cut": limit["cut"]}
+    return found
 
 
 def checked(facts: Mapping[str, object], folder: Path) -> Preprocessing:

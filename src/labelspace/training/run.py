@@ -21,7 +21,7 @@ from labelspace.training.feed import preprocessing_of
 from labelspace.training.finished import Run as Run
 from labelspace.training.loop import Loop, Report
 from labelspace.training.restored import Teacher, held
-from labelspace.training.sentences import feed_of, measured, translated
+from labelspace.training.sentences import feed_of, measured, searched, translated
 
 
 def train(
@@ -183,7 +183,7 @@ def _finished(job: Job, loop: Loop, learner: Learner, folder: Path | None) -> Ru
     state = loop.progress
     return Run(
         config=job.config,
-        result=result_of(job, numbers, state.epoch, state.best_epoch),
+        result=result_of(job, numbers, state.epoch, state.best_epoch, searched(learner, job)),
         epochs=state.history,
         times=state.times,
         scores=scores,
@@ -196,9 +196,15 @@ def _finished(job: Job, loop: Loop, learner: Learner, folder: Path | None) -> Ru
     )
 
 
-def result_of(job: Job, measured: Mapping[str, dict[str, float]], epochs: int, best_epoch: int) -> RunResult:
-    """Return what a run measured, and over how many epochs."""
-    return {
+def result_of(
+    job: Job,
+    measured: Mapping[str, dict[str, float]],
+    epochs: int,
+    best_epoch: int,
+    search: dict[str, float] | None = None,
+) -> RunResult:
+    """Return what a run measured, over how many epochs, and how it looked for texts."""
+    found: RunResult = {
         "key": job.config.key(),
         "validation": measured["validation"],
         "test": measured["test"],
@@ -206,3 +212,4 @@ def result_of(job: Job, measured: Mapping[str, dict[str, float]], epochs: int, b
         "best_epoch": best_epoch,
         "train_samples": len(job.dataset.train),
     }
+    return {**found, "search": search} if search else found

@@ -11,8 +11,9 @@ from labelspace.criteria.targets import IGNORED
 from labelspace.data.dataset import Dataset, Split
 from labelspace.data.vocabulary import SPECIAL, Vocabulary
 from labelspace.learner import Learner
-from labelspace.models.sentences import Sentences, sentences
+from labelspace.models.sentences import Longest, Sentences, sentences
 from labelspace.sequences import quality, search
+from labelspace.sequences.searched import FORCED, facts
 from labelspace.training.build import Job
 from labelspace.training.config import Config
 from labelspace.training.feed import Feed, autocast, scores_of, summary
@@ -113,8 +114,8 @@ def _per_pair(learner: Learner, feed: SentenceFeed, config: Config) -> dict[str,
 @torch.no_grad()
 def translations(
     learner: Learner, x: Tensor, target: Vocabulary, config: Config, device: torch.device, beam: int | None = None
-) -> list[str]:
-    """Return what a trained model makes of sources.
+) -> tuple[list[str], int]:
+    """Return what a trained model makes of sources, and how many texts the search ended by force.
 
     Args:
         learner: of a finished run.
@@ -125,19 +126,38 @@ def translations(
         beam: another width.
     """
     learner.eval()
+    lengths = (x != IGNORED).sum(dim=1)
     with autocast(config, device):
         found = search.translate(
             learner.model,  # type: ignore[arg-type]
             learner.criterion.scores,
             _devices.moved(x.clamp(min=0), device),
-            (x != IGNORED).sum(dim=1),
+            lengths,
             beam=config.beam if beam is None else beam,
         )
-    return [target.decode(ids) for ids in found]
+    limits = search.limits_of(lengths, positions=_positions(learner)).tolist()
+    forced = sum(len(ids) + 1 >= limit for ids, limit in zip(found, limits, strict=True))  # its end counts too
+    return [target.decode(ids) for ids in found], forced
+
+
+def _positions(learner: Learner) -> int | None:
+    longest = learner.model.longest
+    assert isinstance(longest, Longest)
+    return longest.target
+
+
+def searched(learner: Learner, job: Job) -> dict[str, float]:
+    """Return how the texts of a run were looked for; nothing of other kinds of data.
+
+    Args:
+        learner: trained.
+        job: of the run.
+    """
+    return facts(job.config.beam, _positions(learner)) if job.dataset.kind == "sequences" else {}
 
 
 def translated(learner: Learner, split: Split, job: Job) -> tuple[list[str], dict[str, float]]:
-    """Return the translations of a part's sources, and how near they come to its answers.
+    """Return the translations of a part's sources, how near they come to its answers, and how many have no own end.
 
     Args:
         learner: trained.
@@ -147,7 +167,7 @@ def translated(learner: Learner, split: Split, job: Job) -> tuple[list[str], dic
     if not len(split):
         return [], {}
     target = Vocabulary.stored(job.dataset.source["vocabularies"]["target"])
-    found = translations(learner, split.x, target, job.config, _devices.placed(job.config.device))
+    found, forced = translations(learner, split.x, target, job.config, _devices.placed(job.config.device))
     assert split.answers is not None
     scores = quality.measures_for(target.tokens[len(SPECIAL) :], target.lowercase).values()
-    return found, {measure.name.lower(): measure(found, split.answers) for measure in scores}
+    return found, {**{each.name.lower(): each(found, split.answers) for each in scores}, FORCED: float(forced)}
