@@ -13,6 +13,7 @@ from torch.testing import assert_close
 
 from labelspace import ordinal, uniform
 from labelspace.decisions import Temperature, invert_smoothing
+from labelspace.decisions.calibration import calibrated_nll
 
 
 def random_case(seed, samples=200, classes=5, scale=1.0):
@@ -176,3 +177,23 @@ def test_a_masked_class_or_a_wild_sample_does_not_set_the_scale(mask: float) -> 
     wild[0, (y[0] + 1) % 4] = -1e6
     assert Temperature().fit(wild, y).value == pytest.approx(expected, rel=1e-2)
     assert Temperature().fit(z * 1e200, y).value == pytest.approx(1e200, rel=0.2)
+
+
+def test_nll_at_the_best_temperature_of_many_models() -> None:
+    draws = np.random.default_rng(0)
+    y = draws.integers(5, size=300)
+    # timid, bold and wild, right and wrong, and one that says nothing
+    signal = np.eye(5)[y] + draws.normal(size=(7, 300, 5)) * np.array([0.1, 0.5, 1, 2, 4, 1, 0])[:, None, None]
+    scores = signal * np.array([0.01, 100, 1, 3, 0.3, -2, 0])[:, None, None]
+    found = calibrated_nll(torch.from_numpy(scores), torch.from_numpy(y))
+    for model, value in zip(scores, found.tolist(), strict=True):
+
+        def nll(log_inverse: float, model: np.ndarray = model) -> float:
+            z = np.exp(log_inverse) * model
+            return float(np.mean(np.log(np.exp(z - z.max(1, keepdims=True)).sum(1)) + z.max(1) - z[np.arange(300), y]))
+
+        unit = max(np.abs(model - model[np.arange(300), y][:, None]).mean(), 1e-300)
+        bounds = (np.log(1 / 100 / unit), np.log(100 / unit))
+        least = minimize_scalar(nll, bounds=bounds, method="bounded", options={"xatol": 1e-10}).fun
+        assert value == pytest.approx(min(least, nll(0.0)), abs=5e-5)  # the ends of the range are only neared
+    torch.testing.assert_close(calibrated_nll(torch.from_numpy(scores[1]), torch.from_numpy(y)), found[1])

@@ -83,7 +83,10 @@ def test_a_record_says_what_it_was_made_with() -> None:
     [
         ({"schedule": "step"}, "`milestones` of train must be given for schedule='step'.*Got nothing"),
         ({"schedule": "exponential"}, "`gamma` of train must be given for schedule='exponential'"),
-        ({"patience": 2, "best_by": "last"}, "`best_by` of train must be 'nll' or 'error' with patience.*Got 'last'"),
+        (
+            {"patience": 2, "best_by": "last"},
+            "`best_by` of train must be 'nll', 'calibrated' or 'error' with patience.*Got 'last'",
+        ),
         ({"epoch": 2}, "Did you mean 'epochs'"),
         ({"device": "gpu"}, "`device` of train must be auto, cpu, cuda, cuda:1 or mps. Got 'gpu'"),
         ({"learning_rate": 0}, "`learning_rate` of train must be greater than 0. Got 0"),

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch.nn.functional import cross_entropy
 
 from labelspace import data
+from labelspace.decisions import Temperature
 from labelspace.sweeps.members import eligible, train_together
 from labelspace.training.build import Job, prepare
 from labelspace.training.config import Config, make_config
@@ -53,6 +55,20 @@ def test_the_best_epoch_is_that_of_a_run_that_ended_there(best_by: str, epoch: i
     assert_same(run, train("digits", **{**ROUGH, "epochs": epoch + 1}))
 
 
+def test_the_best_epoch_at_its_best_temperature_is_kept_alone_and_in_a_group() -> None:
+    least = []
+    for epochs in range(1, 13):  # the rate is constant, so that a shorter run is the beginning of a longer one
+        scores = train("digits", **{**ROUGH, "epochs": epochs}).scores
+        tau = Temperature().fit(scores["validation_scores"], scores["validation_y"]).value
+        least.append(cross_entropy(scores["validation_scores"].double() / tau, scores["validation_y"]).item())
+    run = train("digits", best_by="calibrated", **ROUGH)
+    assert run.result["best_epoch"] == int(np.argmin(least)) != first_least(run, "nll")
+    assert set(run.result["validation"]) == {"accuracy", "nll"}, "no temperature is fitted to what is reported"
+    config = make_config(data="digits", best_by="calibrated", **ROUGH)
+    jobs = [prepare(config.model_copy(update={"seed": seed})) for seed in range(4)]
+    assert train_together(jobs)[0].result["best_epoch"] == run.result["best_epoch"]  # type: ignore[union-attr]
+
+
 def test_of_equally_good_epochs_the_first_is_kept() -> None:
     run = train("digits", best_by="error", **{**ROUGH, "optimizer": "adam", "learning_rate": 0.1})
     errors = [1 - line["validation_accuracy"] for line in run.epochs]
@@ -88,8 +104,11 @@ def test_the_choice_is_part_of_the_key() -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"best_by": "loss"}, "`best_by` of train must be 'last', 'nll' or 'error'. Got 'loss'"),
-        ({"best_by": "last", "patience": 2}, "`best_by` of train must be 'nll' or 'error' with patience.*Got 'last'"),
+        ({"best_by": "loss"}, "`best_by` of train must be 'last', 'nll', 'calibrated' or 'error'. Got 'loss'"),
+        (
+            {"best_by": "last", "patience": 2},
+            "`best_by` of train must be 'nll', 'calibrated' or 'error' with patience.*Got 'last'",
+        ),
         ({"schedule": "exponential"}, "`gamma` of train must be given for schedule='exponential'.*Got nothing"),
         ({"schedule": "step"}, "`milestones` of train must be given for schedule='step'.*Got nothing"),
         ({"schedule": "exponential", "gamma": 0}, "`gamma` of train must be greater than 0. Got 0"),

@@ -131,6 +131,14 @@ def compare(
         str | None, typer.Option(help="pairwise:RATE or symmetric:RATE, in training labels only.")
     ] = None,
     best_by: shared.BestBy = None,
+    rehearse: Annotated[
+        bool | None,
+        typer.Option(
+            "--rehearse/--no-rehearse",
+            help="Choose rate, decay and epochs for one-hot labels on validation data first; done where --budget sets"
+            " the epochs.",
+        ),
+    ] = None,
     setting: Annotated[
         list[str] | None,
         typer.Option(
@@ -255,6 +263,7 @@ def compare(
         "margin": margin,
         "level": level,
         "probabilities": "inverted" if inverted else None,
+        "rehearse": rehearse,
         "data_options": reader or None,
         "method_options": of_methods(option or []) or None,
     }

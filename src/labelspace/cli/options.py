@@ -86,7 +86,9 @@ WarmupEpochs = Annotated[
 Clip = Annotated[float | None, typer.Option("--clip", help="Largest norm of the gradient.")]
 BestBy = Annotated[
     str | None,
-    typer.Option("--best-by", help="Epoch to keep: last, or by validation nll (as --patience does) or error."),
+    typer.Option(
+        "--best-by", help="Epoch to keep: last, or by validation nll (as --patience does), calibrated nll or error."
+    ),
 ]
 Device = Annotated[str | None, typer.Option("--device", help="auto, cpu (if not said), cuda, cuda:1 or mps.")]
 Augment = Annotated[

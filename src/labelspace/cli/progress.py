@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from labelspace.comparison.training import Told
 
 EVERY = 0.5  # seconds between looks at the runs' folders
-PHASES = {"tuning": "tuning strengths", "seeds": "training seeds"}
+PHASES = {"rehearsal": "choosing rate, decay and epochs", "tuning": "tuning strengths", "seeds": "training seeds"}
 
 
 class ComparisonBars:
@@ -49,6 +49,9 @@ class ComparisonBars:
         if event == "tight":
             tried = _trials(numbers["trials"])
             self._say(f"even {numbers['epochs']} epochs and {tried} take longer than {numbers['budget']}; going on")
+        if event == "rehearsing":
+            self.folder = Path(numbers["folder"]) / "runs"
+            self._say("choosing rate, decay and epochs for one-hot labels on validation data …")
         if event == "plan":
             self._announce(numbers)
         if event == "run":
@@ -67,6 +70,7 @@ class ComparisonBars:
             self._say(f"prices  {plan['cost']}: {plan['example']}")
         for label, options in plan["options"].items():
             self._say(f"options {label}: {options_text(options)}")
+        self._say(f"training {plan['training']}")
         self._say(
             f"plan    {plan['runs']} runs of {plan['epochs']} epochs, {_trials(plan['trials'])} a method;"
             f" {Path(plan['folder']) / 'plan.toml'}"

@@ -15,7 +15,7 @@ from labelspace.training.run import train_job
 
 STEPS = 2000  # after which a small network has learned what it will, about
 OF_SEQUENCES = 6000  # the same of a network that translates
-LONGEST, SHORTEST = 60, 3  # epochs
+LONGEST, SHORTEST = 200, 3  # epochs
 MEASURED = 2048  # training samples that one epoch is measured on
 PAIRS = 512  # the same of sequences, each of which has many labels
 OVERHEAD = 1.3  # of sweeps against a single run: starting workers, reading, writing, scoring
@@ -26,6 +26,11 @@ class Pace(NamedTuple):
 
     epoch: float
     after: float = 0.0
+
+
+def short(epochs: int, wanted: int) -> bool:
+    """Return whether so many epochs are too few to say anything about what longer training would give."""
+    return epochs < max(SHORTEST + 1, wanted // 8) and epochs < wanted
 
 
 class Amount(NamedTuple):
@@ -54,7 +59,7 @@ def wanted_epochs(samples: int, batch_size: int, kind: str = "images") -> int:
 
     Example:
         >>> wanted_epochs(800, 64), wanted_epochs(10_000, 128)
-        (60, 25)
+        (153, 25)
     """
     steps = OF_SEQUENCES if kind == "sequences" else STEPS
     return max(SHORTEST, min(LONGEST, steps // max(1, -(-samples // batch_size))))
@@ -88,7 +93,7 @@ def _part(dataset: Dataset) -> tuple[Dataset, float]:
 
 
 def affordable(
-    budget: float, pace: Pace, wanted: int, rows: int, seeds: int, workers: int, most: int = TRIALS
+    budget: float, pace: Pace, wanted: int, rows: int, seeds: int, workers: int, most: int = TRIALS, before: int = 0
 ) -> Amount:
     """Return epochs and trials that fit, never fewer trials for one method than for another.
 
@@ -100,6 +105,7 @@ def affordable(
         seeds: runs of each after tuning.
         workers: runs at a time.
         most: trials that are worth it; a single one is no tuning, and the run of the first seed.
+        before: runs before those of the rows.
 
     Example:
         >>> affordable(600, Pace(1.0), wanted=25, rows=10, seeds=3, workers=2)
@@ -107,7 +113,7 @@ def affordable(
     """
     few = min(3, most)
     for trials, least in ((most, max(SHORTEST, wanted // 4)), (few, max(SHORTEST, wanted // 8)), (few, SHORTEST)):
-        runs = rows * (trials + seeds if trials > 1 else seeds)
+        runs = before + rows * (trials + seeds if trials > 1 else seeds)
         left = budget * workers - runs * pace.after * OVERHEAD
         epochs = int(left / (runs * pace.epoch * OVERHEAD))
         if epochs >= least:

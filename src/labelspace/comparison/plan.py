@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from labelspace import _checks, _files
-from labelspace.results import Options
+from labelspace.results import Options, Rehearsed
 from labelspace.training.config import FILLED_IN, Config, make_config
 
 TRIALS = 5
@@ -44,6 +44,11 @@ class Plan(BaseModel):
     probabilities: Literal["as is", "inverted"] = "as is"
     margin: float = Field(0.05, gt=0, description="relative changes (of sequences points) within ± this do not matter")
     level: float = Field(0.95, gt=0, lt=1)
+    rehearse: bool | None = Field(
+        None,
+        description="choose rate, decay and epochs for the reference first; if not said, where a budget sets epochs",
+    )
+    rehearsal: tuple[Rehearsed, ...] = Field((), description="what was tried for that; the choice is in the plan")
 
     @field_validator("seeds", mode="before")
     @classmethod
@@ -70,7 +75,7 @@ class Plan(BaseModel):
 
     def plain(self) -> Options:
         """Return every choice as plain data."""
-        own = self.model_dump(mode="json", exclude={"config"})
+        own = self.model_dump(mode="json", exclude={"config"} if self.rehearsal else {"config", "rehearsal"})
         values = {**self.training(), **own}
         return {name: value for name, value in values.items() if value is not None}
 

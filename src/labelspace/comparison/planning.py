@@ -22,6 +22,7 @@ from labelspace.comparison.judging import Judging
 from labelspace.comparison.knowledge import discriminants
 from labelspace.comparison.plan import TRIALS, Plan, make_plan
 from labelspace.comparison.question import Question
+from labelspace.comparison.rehearsal import TUNED, USUAL_RUNS
 from labelspace.comparison.sequences import Sequences
 from labelspace.comparison.training import Report
 from labelspace.criteria import criterion_class
@@ -30,6 +31,7 @@ from labelspace.results import Options
 from labelspace.training.build import Job, Outline, make_learner, prepare, training_labels
 from labelspace.training.run import own_threads_and_draws
 
+KEPT = "calibrated"  # epoch, where the comparison chooses how to train
 SMALL = 5000  # training samples: below it, smaller batches
 
 
@@ -43,6 +45,7 @@ class Setting(NamedTuple):
     judging: Judging
     entries: list[Entry]
     problems: list[str]  # strengths that cannot be tried, and why
+    rehearse: bool  # whether rate, decay and epochs are still to be chosen
 
 
 def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, workers: int, tell: Report) -> Setting:
@@ -58,6 +61,7 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
         workers: runs at a time, for the budget.
         tell: told what is going on.
     """
+    repeated = plan is not None
     if plan is not None:
         plan = _checked(plan)
         question = _asked_by(plan, question)
@@ -93,12 +97,34 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
     if plan is None:
         draft = _sized(draft, question, job)
         # a budget would be measured anew, and might buy something else
-        kept = None if fresh else _kept(folder / "plan.toml", draft, question, _most(job))
+        kept = None if fresh else _kept(folder / "plan.toml", draft, question, job)
         plan = kept or _affordable(draft, question, _like(job, draft), len(entries), workers, tell)
         entries = entries_of(plan)
     entries, problems = buildable(entries, plan, job)
     plan = _with_files(plan, folder, question)
-    return Setting(plan, folder, question, job, judging, entries, problems)
+    rehearse = not repeated and _rehearses(question, job) and not plan.rehearsal
+    return Setting(plan, folder, question, job, judging, entries, problems + _too_short(plan, job), rehearse)
+
+
+def _rehearses(question: Question, job: Job) -> bool:
+    """Return whether rate, decay and epochs are chosen first: where a budget decides how long training is, or on wish.
+
+    Trainings on sequences are too long to try several.
+    """
+    wish = question.options.get("rehearse")
+    if wish and job.dataset.kind == "sequences":
+        expected = "left out for pairs of texts, whose trainings are too long to try several"
+        raise _checks.fail("compare", "rehearse", expected, repr(wish), "Say --learning-rate and --epochs.")
+    return "epochs" not in question.options and job.dataset.kind != "sequences" if wish is None else bool(wish)
+
+
+def _too_short(plan: Plan, job: Job) -> list[str]:
+    """Return that training was too short to say much, where a budget or a wish made it so."""
+    wanted = budgets.wanted_epochs(len(job.dataset.train), plan.config.batch_size, job.dataset.kind)
+    if not budgets.short(plan.config.epochs, wanted):
+        return []
+    said = f"Trained for {plan.config.epochs} epochs, where about {wanted} would be usual"
+    return [f"{said}: a larger --budget may change everything."]
 
 
 def _judging(plan: Plan, question: Question, job: Job) -> Judging:
@@ -128,16 +154,17 @@ def _most(job: Job) -> int:
     return 1 if job.dataset.kind == "sequences" else TRIALS
 
 
-def _kept(path: Path, wanted: Plan, question: Question, most: int) -> Plan | None:
+def _kept(path: Path, wanted: Plan, question: Question, job: Job) -> Plan | None:
     """Return the plan with what an earlier call bought with the budget; refuse one that answers another question."""
     if not path.is_file():
         return None
     found = _checked(Plan.load(path))
     # data may have moved; what was given in memory is in the folder's name
     skipped = {"data", *(name for name in ("space", "cost") if not isinstance(getattr(question, name), str | None))}
+    most, chosen = _most(job), _chosen_here(question, job)
+    skipped |= {*chosen, "rehearsal"}
     grids = [_strengths(wanted, most)]
     if "epochs" not in question.options:
-        skipped.add("epochs")
         grids += [_strengths(wanted, trials) for trials in range(1, most)]
     grid = next((each for each in grids if each == found.strengths), grids[0])
     wanted = wanted.model_copy(update={"strengths": grid})
@@ -149,7 +176,14 @@ def _kept(path: Path, wanted: Plan, question: Question, most: int) -> Plan | Non
         )
         expected = "a folder whose plan answers what was asked"
         raise _checks.fail("compare", "out", expected, f"{path}, whose {', '.join(other)} are others", remedy)
-    return wanted if "epochs" in question.options else wanted.with_training(epochs=found.config.epochs)
+    values = {name: getattr(found.config, name) for name in chosen}
+    return wanted.with_training(**values).model_copy(update={"rehearsal": found.rehearsal})
+
+
+def _chosen_here(question: Question, job: Job) -> set[str]:
+    """Return what of the training is found out by the comparison itself, and not asked for."""
+    names = TUNED if _rehearses(question, job) else ("epochs",)
+    return {name for name in names if name not in question.options}
 
 
 def _checked(plan: Plan) -> Plan:
@@ -223,7 +257,13 @@ def _sized(plan: Plan, question: Question, job: Job) -> Plan:
     dense = job.config.model.startswith(("mlp", "linear"))
     # a pair of texts has a dozen labels and more
     many = 64 if job.dataset.kind == "sequences" else 128
-    suited = {"batch_size": 32 if len(job.dataset.train) < SMALL else many, "learning_rate": 1e-2 if dense else 1e-3}
+    suited: dict[str, object] = {
+        "batch_size": 32 if len(job.dataset.train) < SMALL else many,
+        "learning_rate": 1e-2 if dense else 1e-3,
+    }
+    if _rehearses(question, job):
+        # decay is no part of the gradient; the epoch is kept that knows most, whatever temperature it needs
+        suited |= {"optimizer": "adamw"} if "patience" in question.options else {"optimizer": "adamw", "best_by": KEPT}
     chosen = {name: value for name, value in suited.items() if name not in question.options}
     return plan.with_training(model=job.config.model, **chosen)
 
@@ -242,7 +282,8 @@ def _affordable(plan: Plan, question: Question, job: Job, rows: int, workers: in
     wanted = budgets.wanted_epochs(len(job.dataset.train), plan.config.batch_size, job.dataset.kind)
     tell("measuring", {"budget": question.budget})
     pace = budgets.pace(job)
-    amount = budgets.affordable(seconds, pace, wanted, rows, len(plan.chosen_seeds), workers, _most(job))
+    before = USUAL_RUNS if _rehearses(question, job) else 0
+    amount = budgets.affordable(seconds, pace, wanted, rows, len(plan.chosen_seeds), workers, _most(job), before)
     if not amount.enough:
         trials = (amount.trials, amount.trials)
         tell("tight", {"budget": question.budget, "epochs": amount.epochs, "trials": trials})

@@ -15,6 +15,7 @@ from labelspace.comparison.judging import Trained
 from labelspace.comparison.plan import Plan
 from labelspace.comparison.planning import Setting, set_up, write_plan
 from labelspace.comparison.question import IN_MEMORY, Question
+from labelspace.comparison.rehearsal import rehearse, words
 from labelspace.comparison.result import Comparison
 from labelspace.comparison.summary import VERSIONS, data_facts, title_of, training_words
 from labelspace.comparison.training import Report, Told, Trainer
@@ -116,11 +117,33 @@ def compare(
     )
     setting = set_up(question, given, out, fresh, getattr(executor, "workers", 1), tell)
     with folders.opened(setting.folder, fresh):
+        write_plan(setting)
+        setting = _rehearsed(setting, executor, report)
         earlier = None if fresh else _earlier(setting)
         write_plan(setting)
         tell("plan", _announced(setting))
         result = _answered(setting, executor, report, command, earlier)
     return Comparison(setting.folder, result)
+
+
+def _rehearsed(setting: Setting, executor: Executor, report: Report | None) -> Setting:
+    """Return the setting with the rate, decay and epochs that suit the reference, where they are to be chosen."""
+    if not setting.rehearse:
+        return setting
+    if report is not None:
+        report("rehearsing", {"folder": str(setting.folder)})
+    plan, job = setting.plan, setting.job
+    trainer = Trainer(plan, setting.folder, setting.judging, setting.question.dataset, job, executor, report)
+    steps = -(-len(job.dataset.train) // plan.config.batch_size)
+    with own_threads_and_draws(job.config), threadpool_limits(1):
+        chosen = rehearse(
+            plan,
+            setting.entries[0].method,
+            setting.question.options,
+            steps,
+            lambda configs: trainer.runs("rehearsal", configs),
+        )
+    return setting._replace(plan=chosen)
 
 
 def _answered(
@@ -237,10 +260,16 @@ def _announced(setting: Setting) -> Told:
         "left_out": left_out,
         "options": {entry.label: dict(entry.options) for entry in entries if entry.options and entry.of is None},
         "epochs": plan.config.epochs,
+        "training": _trained_how(plan),
         "trials": (min(tried), max(tried)),
         "phases": {"tuning": trials, "seeds": len(entries) * seeds - len(tuned)},
         "runs": count_runs(entries, seeds),
     }
+
+
+def _trained_how(plan: Plan) -> str:
+    chosen = words(plan.rehearsal)
+    return f"{training_words(plan.config)}{f': {chosen}' if chosen else ''}"
 
 
 def _finish(setting: Setting, trained: Sequence[Trained], problems: Sequence[str], command: str) -> Result:
@@ -270,6 +299,8 @@ def _finish(setting: Setting, trained: Sequence[Trained], problems: Sequence[str
         versions=_versions(),
         next=_next(folder),
     )
+    if plan.rehearsal:
+        result = result.model_copy(update={"rehearsal": plan.rehearsal})
     if found.constant is not None:
         result = result.model_copy(update={"constant": found.constant})
     if found.measure is not None:  # what is not said is not written

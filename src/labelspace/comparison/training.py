@@ -22,8 +22,9 @@ from labelspace.training.run import Run
 class Told(TypedDict, total=False):
     """What is told while a comparison is made: each event has some of it.
 
-    ``reading`` names the data, ``measuring`` and ``tight`` the budget; ``plan`` says what will be trained, ``run``
-    which run is finished, ``analysis`` says nothing more, ``unchanged`` where everything was found before.
+    ``reading`` names the data, ``measuring`` and ``tight`` the budget, ``rehearsing`` the folder; ``plan`` says what
+    will be trained, ``run`` which run is finished, ``analysis`` says nothing more, ``unchanged`` where everything was found
+    before.
     """
 
     data: str
@@ -37,10 +38,11 @@ class Told(TypedDict, total=False):
     left_out: list[str]  # methods, for want of a label space
     options: dict[str, Options]  # of the rows that have some
     epochs: int
+    training: str  # how every model is trained, and what that was chosen from
     trials: tuple[int, int]  # of a method, the fewest and the most
     phases: dict[str, int]  # the runs of each
     runs: int
-    phase: str  # tuning or seeds
+    phase: str  # rehearsal, tuning or seeds
     done: int  # runs of the phase
     of: int
     name: str  # of the run's folder
@@ -97,7 +99,7 @@ class Trainer:
         chosen = {entry.label: _cheapest(entry, trials.get(entry.label, [])) for entry in kept}
         # the tuning seed is one of the seeds: its run of the chosen strength is not done again
         pairs = [(entry, seed) for entry in kept for seed in self.seeds[1 if entry.tuned else 0 :]]
-        final = self._runs("seeds", [self._config(entry, chosen[entry.label], seed) for entry, seed in pairs])
+        final = self.runs("seeds", [self._config(entry, chosen[entry.label], seed) for entry, seed in pairs])
         if all(run is None for run in final):
             raise SweepError(self.failures)
         runs: dict[str, list[Run | None]] = {
@@ -119,7 +121,7 @@ class Trainer:
     def _trials(self, entries: Sequence[Entry]) -> dict[str, list[Trial]]:
         """Return what was tried for every row; of the runs themselves only the chosen ones are kept."""
         options = [(entry, each) for entry in entries for each in entry.trials()]
-        tried = self._runs("tuning", [self._config(entry, each, self.seeds[0]) for entry, each in options])
+        tried = self.runs("tuning", [self._config(entry, each, self.seeds[0]) for entry, each in options])
         found: dict[str, list[Trial]] = {entry.label: [] for entry in entries}
         for (entry, each), run in zip(options, tried, strict=True):
             trial = None if run is None else self._trial(entry, each, run)
@@ -141,7 +143,7 @@ class Trainer:
             return None
         return Trained(entry, tried, options, present, self.judging.assessed(entry, options, present))
 
-    def _runs(self, phase: str, configs: Sequence[Config]) -> list[Run | None]:
+    def runs(self, phase: str, configs: Sequence[Config]) -> list[Run | None]:
         """Return the runs; None for one that failed, which is noted, not fatal: a strength may be too much."""
         if not configs:
             return []

@@ -48,6 +48,15 @@ class Strength(Part):
     value: float
 
 
+class Rehearsed(Part):
+    """A way to train that was tried for the reference, and its validation NLL at its best temperature."""
+
+    learning_rate: float
+    weight_decay: float
+    epochs: int
+    nll: float
+
+
 class Trial(Part):
     """One strength, tried on the tuning seed; of sequences the quality of their texts stands for the cost."""
 

@@ -7,7 +7,20 @@ from pydantic import ValidationError
 from pydantic import model_validator as checked_by
 
 from labelspace import _checks, _files
-from labelspace.results.parts import Best, Confusion, Data, Extra, Known, Listed, Options, Part, Prices, Rule, Verdict
+from labelspace.results.parts import (
+    Best,
+    Confusion,
+    Data,
+    Extra,
+    Known,
+    Listed,
+    Options,
+    Part,
+    Prices,
+    Rehearsed,
+    Rule,
+    Verdict,
+)
 from labelspace.results.row import Row
 from labelspace.results.texts import Measure, Neighbourhood, Translation
 
@@ -30,6 +43,7 @@ class Result(Part):
         backbone: the frozen network whose features were learned from.
         epochs: of every run.
         training: how every model was trained, in words.
+        rehearsal: what was tried for the reference to know how.
         label_noise: in training labels.
         seeds: which.
         cost: what mistakes cost.
@@ -57,6 +71,7 @@ class Result(Part):
     backbone: str | None = None
     epochs: int | None = None
     training: str | None = None
+    rehearsal: Listed[Rehearsed] = ()
     label_noise: str | None = None
     seeds: Listed[int]
     cost: Prices

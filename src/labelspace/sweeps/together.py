@@ -99,21 +99,21 @@ class Together:
             self.failures.setdefault(member, TrainingError(text))
 
     def _end_epoch(self, epoch: int, losses: Tensor) -> None:
-        _, found = self.scores(self.validation)
+        scores, found = self.scores(self.validation)
         if len(self.validation):
             self._note_failures(epoch, "validation loss", torch.tensor([summary["nll"] for summary in found]))
         for lines, loss, summary in zip(self.history, losses.tolist(), found, strict=True):
             line = {"epoch": epoch, "learning_rate": learning_rate(self.config, epoch), "train_loss": loss}
             lines.append({**line, **{f"validation_{name}": value for name, value in summary.items()}})
-        self._keep_if_better(epoch, found)
+        self._keep_if_better(epoch, found, scores)
 
-    def _keep_if_better(self, epoch: int, found: list[dict[str, float]]) -> None:
+    def _keep_if_better(self, epoch: int, found: list[dict[str, float]], scores: Tensor) -> None:
         """Remember the weights of every member's first epoch that is better than all before it."""
         if self.config.best_by == "last":
             self.best_epoch = [epoch] * len(self.jobs)
             return
-        for number, summary in enumerate(found):
-            value = to_minimise(summary, self.config.best_by)
+        values = to_minimise(found, self.config.best_by, scores, self.validation.y)
+        for number, value in enumerate(values):
             if value < self.best_value[number]:
                 self.best_value[number], self.best_epoch[number] = value, epoch
                 for name, best in self.best.items():

@@ -151,6 +151,8 @@ def _device(config: Config) -> str:
 
 def _check_choice(config: Config, dataset: Dataset) -> None:
     """Refuse a choice among epochs where there is nothing to choose by: test data are never asked."""
+    if config.best_by == "calibrated" and dataset.kind == "sequences":
+        raise _checks.fail("train", "best_by", "'last', 'nll' or 'error' for pairs of texts", repr(config.best_by))
     if config.best_by == "last" or len(dataset.validation):
         return
     argument = "best_by" if config.patience is None else "patience"

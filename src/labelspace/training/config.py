@@ -68,8 +68,10 @@ class Config(BaseModel):
     )
     channels_last: bool = False
     patience: int | None = Field(None, ge=1, description="stop after so many epochs without a better one, see best_by")
-    best_by: Literal["last", "nll", "error"] = Field(
-        "last", description="epoch that is kept: the last, or the first of least validation nll or error"
+    best_by: Literal["last", "nll", "calibrated", "error"] = Field(
+        "last",
+        description="epoch that is kept: the last, or the first of least validation nll, of least nll at its best"
+        " temperature (calibrated), or of least error",
     )
     record: tuple[Literal["test-curve"], ...] = Field(
         (), description="test-curve: test accuracy, nll and seconds of every epoch; no choice looks at them"
@@ -110,7 +112,7 @@ class Config(BaseModel):
             # the default is a step's; taken every epoch it would end training after three
             raise _wrong("gamma", "given for schedule='exponential': the rate's factor of an epoch, such as 0.95")
         if self.patience is not None and self.best_by == "last":
-            raise _wrong("best_by", "'nll' or 'error' with patience: it waits for a better epoch")
+            raise _wrong("best_by", "'nll', 'calibrated' or 'error' with patience: it waits for a better epoch")
         return self
 
     def key(self) -> str:

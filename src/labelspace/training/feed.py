@@ -1,6 +1,7 @@
 """What goes into a model and what comes out: batches, features of frozen networks, scores and their two numbers."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -15,6 +16,7 @@ from labelspace.data.columns import Encoding
 from labelspace.data.dataset import Dataset, Split
 from labelspace.data.normalize import statistics
 from labelspace.data.source import Raw, ReaderOptions, Source
+from labelspace.decisions.calibration import calibrated_nll
 from labelspace.learner import Learner
 from labelspace.models.backbones import Backbone
 from labelspace.models.sentences import Longest
@@ -246,11 +248,23 @@ def summary(scores: Tensor, y: Tensor) -> dict[str, float]:
     }
 
 
-def to_minimise(summary: dict[str, float], best_by: str) -> float:
-    """Return the number by which an epoch is better than another: the smaller the better.
+def to_minimise(summaries: Sequence[dict[str, float]], best_by: str, scores: Tensor, y: Tensor) -> list[float]:
+    """Return the numbers by which one epoch is better than another: the smaller the better.
+
+    Args:
+        summaries: of the validation samples, of one model or of several.
+        best_by: as the configuration says.
+        scores: ``(models, N, K)``, which they are the summaries of; looked at only where temperatures are to be fitted.
+        y: ``(N,)``, their classes.
 
     Example:
-        >>> to_minimise({"accuracy": 0.75, "nll": 1.5}, "error")
-        0.25
+        >>> nothing = torch.zeros(1, 0, 2), torch.zeros(0, dtype=torch.int64)
+        >>> to_minimise([{"accuracy": 0.75, "nll": 1.5}], "error", *nothing)
+        [0.25]
     """
-    return 1 - summary["accuracy"] if best_by == "error" else summary["nll"]
+    if best_by == "error":
+        return [1 - summary["accuracy"] for summary in summaries]
+    plain = [summary["nll"] for summary in summaries]
+    found = calibrated_nll(scores, y).tolist() if best_by == "calibrated" else plain
+    # scores of −inf have no temperature
+    return [value if math.isfinite(value) else other for value, other in zip(found, plain, strict=True)]

@@ -16,9 +16,9 @@ from labelspace.learner import Learner
 from labelspace.training import checkpoint
 from labelspace.training.build import Job, Outline, make_learner, training_labels
 from labelspace.training.config import Config, generator, stream_seed
-from labelspace.training.feed import Feed, autocast, fit_labels, to_minimise
+from labelspace.training.feed import autocast, fit_labels, to_minimise
 from labelspace.training.optimizer import add_penalty, learning_rate, make_optimizer, set_rate
-from labelspace.training.sentences import SentenceFeed, feed_of, measured
+from labelspace.training.sentences import Measured, SentenceFeed, feed_of, measured
 
 Numbers = dict[str, float | str]  # of an event, by their names
 Report = Callable[[str, Numbers], None]  # takes the event's name too
@@ -181,7 +181,8 @@ class Loop:
         state.seconds += began - waiting
         self.learner.end_epoch()
         fit_labels(self.learner, self.feed, self.y)
-        validation = self._judged(self.validation)
+        judged = measured(self.learner, self.validation, self.config)
+        validation = judged.numbers
         if validation and not math.isfinite(validation["nll"]):
             raise self._not_finite(validation["nll"], "validation loss")
         line: dict[str, float] = {
@@ -191,9 +192,10 @@ class Loop:
             **{f"validation_{name}": value for name, value in validation.items()},
         }
         seconds = {"train_seconds": state.seconds, "evaluation_seconds": time.perf_counter() - began}
-        self._keep_if_better(validation)
+        self._keep_if_better(judged)
         if self.test is not None:
-            line |= {f"test_{name}": value for name, value in self._judged(self.test).items()}
+            tested = measured(self.learner, self.test, self.config).numbers
+            line |= {f"test_{name}": value for name, value in tested.items()}
             state.times.append({"epoch": state.epoch, **seconds})
         state.history.append(line)
         state.epoch, state.step, state.loss_sum, state.seconds = state.epoch + 1, 0, 0.0, 0.0
@@ -201,16 +203,14 @@ class Loop:
         # seconds have a place of their own: an epoch's line holds only what the configuration determines
         self.report("epoch", {**line, "epochs": self.config.epochs, "seconds": sum(seconds.values())})
 
-    def _judged(self, feed: Feed | SentenceFeed) -> dict[str, float]:
-        return measured(self.learner, feed, self.config).numbers
-
-    def _keep_if_better(self, validation: dict[str, float]) -> None:
+    def _keep_if_better(self, validation: Measured) -> None:
         """Remember the weights of the first epoch that is better than all before it."""
         state = self.progress
         if self.config.best_by == "last":
             state.best_epoch = state.epoch
             return
-        value = to_minimise(validation, self.config.best_by)
+        scores = validation.kept.get("scores", torch.empty(0))  # pairs of texts have none
+        (value,) = to_minimise([validation.numbers], self.config.best_by, scores[None], self.validation.y)
         if value < state.best_value:
             state.best_value, state.best_epoch = value, state.epoch
             state.best = {name: value.detach().clone() for name, value in self.learner.state_dict().items()}
