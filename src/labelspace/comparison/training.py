@@ -23,8 +23,8 @@ class Told(TypedDict, total=False):
     """What is told while a comparison is made: each event has some of it.
 
     ``reading`` names the data, ``measuring`` and ``tight`` the budget, ``rehearsing`` the folder; ``plan`` says what
-    will be trained, ``run`` which run is finished, ``analysis`` says nothing more, ``unchanged`` where everything was found
-    before.
+    will be trained, ``run`` which run is finished, ``analysis`` says nothing more, ``unchanged`` where everything was
+    found before.
     """
 
     data: str
