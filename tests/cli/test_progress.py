@@ -18,6 +18,7 @@ PLAN = {
     "trials": (3, 5),
     "runs": 10,
     "epochs": 7,
+    "training": "adam, learning rate 0.01: the best of 7 tried",
     "left_out": ["semantic"],
 }
 
@@ -27,11 +28,19 @@ def test_the_plan_is_said_before_training(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(progress.errors, "print", lambda text, **style: said.append(text))
     with ComparisonBars() as bars:
         bars.report("measuring", {"budget": "10m"})
+        bars.report("rehearsing", {"folder": "runs/x"})
         bars.report("plan", PLAN)
         bars.report("run", {"phase": "tuning", "done": 3})
         bars.report("analysis", {})
     text = "\n".join(said)
-    for part in ("a budget of 10m", "order: 0 < 1", "true 0 called 9 costs 81", "10 runs of 7 epochs, 3 to 5 trials"):
+    for part in (
+        "a budget of 10m",
+        "choosing rate, decay and epochs",
+        "the best of 7 tried",
+        "order: 0 < 1",
+        "true 0 called 9 costs 81",
+        "10 runs of 7 epochs, 3 to 5 trials",
+    ):
         assert part in text
     assert "left out, for want of a label space (--space): semantic" in text
     assert bars.folder == Path("runs/x/runs")
