@@ -43,7 +43,7 @@ def test_it_says_what_it_wrote_and_how_far_it_is_from_torch(run: Run, tmp_path: 
 def test_bad_input_is_one_line_and_code_2(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     for arguments, words in (
-        ((tmp_path / "nowhere", "--onnx", tmp_path / "m.onnx"), "a run with config.json"),
+        ((tmp_path / "nowhere", "--onnx", tmp_path / "m.onnx"), "There is no folder"),
         ((run.folder, "--onnx", tmp_path / "no" / "m.onnx"), "a file in a folder that is there"),
     ):
         error = invoke(*arguments, code=2).stderr.strip()

@@ -81,7 +81,7 @@ function beyondNote(values, range, palette) {
   if (!range || most <= range[1]) return [];
   const text = `▲ up to ${most.toPrecision(3)}`;
   const font = { size: 11, color: palette.soft };
-  return [{ xref: "paper", yref: "paper", x: 1, y: 1, xanchor: "right", yanchor: "top", showarrow: false, text, font }];
+  return [{ xref: "paper", yref: "paper", x: 1, y: 1, xanchor: "right", yanchor: "top", showarrow: false, text, font, bgcolor: palette.card }];
 }
 
 function baseLayout(palette, extra) {

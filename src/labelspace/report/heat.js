@@ -16,8 +16,12 @@ function heatFigure(options, palette, width) {
   const names = `<b>%{customdata[0]}</b> ${joint} <b>%{customdata[1]}</b><br>`;
   // a trace of its own has the diagonal, and writes there alone
   const written = (here) =>
-    texts && count <= (narrow ? 6 : 14)
-      ? { text: texts.map((row, i) => row.map((text, j) => (here(i, j) ? text : ""))), texttemplate: "%{text}" }
+    texts && count <= (narrow ? 10 : 14)
+      ? {
+          text: texts.map((row, i) => row.map((text, j) => (here(i, j) ? text : ""))),
+          texttemplate: "%{text}",
+          textfont: { size: narrow ? 9 : 12 },
+        }
       : {};
   const known = (value, i, j) => value !== null || Boolean(diagonal && i === j && diagonal[i] !== null);
   const heat = {
@@ -57,7 +61,7 @@ function heatFigure(options, palette, width) {
           ...heat,
           z: z.map((row, i) => row.map((_, j) => (i === j ? diagonal[i] : null))),
           zmin: diverging ? -1 : 0,
-          zmax: diverging ? 1 : 1.6,
+          zmax: diverging ? 1 : 2.6,
           colorscale: [
             [0, palette.line],
             [1, diverging ? palette.line : palette.soft],
