@@ -75,4 +75,6 @@ def test_decisions_that_follow_the_labels_are_no_collapse() -> None:
 def test_the_reference_is_looked_at_too() -> None:
     rows = [row("one-hot", table(1.0)), row("lls", table(0.9))]
     (text,) = collapses(rows, [outcome(SEVERE), outcome(EVEN)], 1, NAMES)
-    assert text.startswith("One-hot labels nearly always")
+    assert text.startswith("One-hot labels nearly always decide ")
+    (text,) = collapses([row("net", table(1.0), method="")], [outcome(SEVERE)], 0, NAMES)
+    assert text.startswith("net nearly always decides ")

@@ -62,7 +62,7 @@ def _collapse(row: Row, outcome: Outcome, names: Sequence[str]) -> str:
     if often < MOST or often - share < BEYOND:
         return ""
     text = (
-        f"{row.shown} nearly always decide the same: {percent(often, sign=False)} of the test samples are called"
+        f"{row.shown} nearly always {'decide' if row.method else 'decides'} the same: {percent(often, sign=False)} of the test samples are called"
         f" {names[most]}, which {percent(share, sign=False)} of them are."
     )
     if rule == "argmax":

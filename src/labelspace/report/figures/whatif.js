@@ -193,7 +193,7 @@ function callsFigure(y, before, now, palette) {
     legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { color: palette.ink, size: 12 } },
     margin: { l: 48, r: 12, t: 34, b: 30 },
     xaxis: axis(palette, "", { tickvals: shown.map((_, at) => at), ticktext: ticks, showgrid: false, zeroline: false, fixedrange: true }),
-    yaxis: axis(palette, "share of samples", { tickformat: ".0%", rangemode: "tozero", fixedrange: true }),
+    yaxis: axis(palette, "share of samples", { tickformat: ".1~%", rangemode: "tozero", fixedrange: true }),
   });
   return { traces, layout };
 }
