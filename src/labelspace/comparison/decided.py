@@ -61,8 +61,9 @@ def _collapse(row: Row, outcome: Outcome, names: Sequence[str]) -> str:
     share, often = float(shares[most]), float(calls[most])
     if often < MOST or often - share < BEYOND:
         return ""
+    verb = "decide" if row.method else "decides"
     text = (
-        f"{row.shown} nearly always {'decide' if row.method else 'decides'} the same: {percent(often, sign=False)} of the test samples are called"
+        f"{row.shown} nearly always {verb} the same: {percent(often, sign=False)} of the test samples are called"
         f" {names[most]}, which {percent(share, sign=False)} of them are."
     )
     if rule == "argmax":
