@@ -33,6 +33,7 @@ CONTENT = [
     "cost",
     "space",
     "decision",
+    "decided",
     "extra",
     "rows",
     "verdict",
@@ -129,6 +130,8 @@ def test_the_numbers_hold_what_was_agreed(finished: Comparison) -> None:
     assert content["data"]["counts"] == {"train": 800, "validation": 300, "test": 697}
     assert content["data"]["input_shape"] == [1, 8, 8]
     assert content["decision"] == "min_cost"
+    assert [each["name"] for each in content["decided"]] == content["data"]["names"]
+    assert sum(each["min_cost"] for each in content["decided"]) == pytest.approx(1)
     # whatever is there beside cost and accuracy is a column; test_outcome says what is there
     assert {"cost", "accuracy", *(extra["key"] for extra in content["extra"])} == set(content["rows"][0]["min_cost"])
     assert len(content["costliest"]) <= 30

@@ -16,6 +16,7 @@ from PIL import Image
 
 from comparison.small import TINY, write_table
 from labelspace.comparison import Comparison, Verdict, compare, compare_scores
+from labelspace.comparison.result import varied
 from labelspace.results import Best, Result
 from labelspace.sweeps.executors import InProcess
 
@@ -116,6 +117,14 @@ def test_pictures_of_costly_mistakes(finished: Comparison, tmp_path: Path) -> No
     assert len(captions) >= 3
     assert all(abs(int(true) - int(called)) == int(price) for true, called, price in captions)
     assert {price for _, _, price in captions} <= {"7", "8", "9"}  # the costliest of many
+
+
+def test_pictures_are_of_different_mistakes_first(finished: Comparison, tmp_path: Path) -> None:
+    text = finished.save_html(tmp_path / "page.html", examples=4).read_text(encoding="utf-8")
+    captions = re.findall(r"<figcaption>(\d called \d) \(cost \d\)", text)
+    assert len(captions) == len(set(captions)) == 4
+    # then the second of each kind, the costliest first
+    assert varied([5, 3, 8, 1, 2], [(0, 9), (0, 9), (9, 0), (0, 9), (9, 0)]) == [5, 8, 3, 2, 1]
 
 
 def test_pictures_that_a_plan_merely_names_are_not_shown(finished: Comparison, tmp_path: Path) -> None:

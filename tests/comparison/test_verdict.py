@@ -140,8 +140,9 @@ def test_accuracy_that_a_few_patients_carry_may_be_chance() -> None:
 def test_what_decisions_alone_save_is_told() -> None:
     sentences = two(table(1.0, 0.4, 1)).sentences
     reference = float(table(2.0, 0.4).mean())
-    told = f"Without retraining, by minimum-cost decisions: {2 * reference:.2f} → {reference:.2f} (−50{THIN}%)."
-    assert told in sentences
+    told = f"decisions (minimum cost instead of argmax: {2 * reference:.2f} → {reference:.2f}, −50{THIN}%)"
+    assert sentences[1].startswith(f"What helps most: {told}, then labels (lls instead of one-hot: ")
+    assert sentences[2].startswith("Per 10,000 samples: ")
 
 
 @pytest.mark.parametrize(("seeds", "indicative"), [(2, True), (5, True), (6, False), (7, False)])

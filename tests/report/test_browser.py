@@ -97,12 +97,18 @@ def test_wide_intervals_and_their_numbers_are_inside_the_figure(
         row["change"].update(low=-1.2, high=high)
     (tmp_path / "comparison.json").write_text(json.dumps(facts))
     opened(browser, write_html(tmp_path), width=width)
-    low, high, edge, numbers = browser.run("""const figure = document.getElementById("figure-change");
+    low, high, edge, numbers, marks = browser.run("""const figure = document.getElementById("figure-change");
       const right = (part) => part.getBoundingClientRect().right;
       const numbers = [...figure.querySelectorAll(".annotation")].map(right);
-      return [...figure._fullLayout.xaxis.range, right(figure), numbers]""")
+      const last = figure.data[figure.data.length - 1];
+      const marks = last.x.map((x, place) => [x, last.y[place], last.marker.symbol[place]]);
+      return [...figure._fullLayout.xaxis.range, right(figure), numbers, marks]""")
     assert low < -120
-    assert high > 300_000
+    # two of six go far beyond the others: they are cut off, with an arrow each, and their numbers stand beside
+    assert 980 < high < 2000
+    assert [(symbol, y) for _, y, symbol in marks] == [("triangle-right", 3), ("triangle-right", 4.6)]
+    assert all(980 < x <= high for x, _, _ in marks)
+    assert browser.run("return document.getElementById('change-clipped').hidden") is False
     assert max(numbers) <= edge
 
 

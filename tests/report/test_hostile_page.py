@@ -65,7 +65,7 @@ def test_nothing_is_executed_and_names_are_shown_as_written(driver: Driver, tmp_
     # what is to be used is found by the driver itself: it must not have missed whole kinds
     assert count["button"] >= 60
     assert count["select-one"] >= 40
-    assert count["range"] == 12
+    assert count["range"] == 18
     assert count["hover"] >= 40
     shown = set(driver.browser.run(SHOWN))
     assert [text for text in [*pages.texts(folder), *pages.PAYLOADS] if not any(text in part for part in shown)] == []

@@ -32,11 +32,14 @@ def export(
     with errors.status("writing and checking the graph …"):
         done = export_onnx(prepared.run, prepared.decision, onnx)
     if as_json:
-        facts = {"onnx": str(done.path), "bytes": done.path.stat().st_size, "input": done.input}
+        facts: dict[str, object] = {"onnx": str(done.path), "bytes": done.path.stat().st_size, "input": done.input}
+        facts["needed"] = done.needed.facts
         checked = {"largest_difference": done.difference, "checked_samples": done.samples}
         print_json({**facts, "outputs": list(OUTPUTS), **checked})
         return
     console.print(f"{done.path} ({done.path.stat().st_size / 1e6:.2f} MB)", soft_wrap=True)
     console.print(f"x {done.input} → {', '.join(OUTPUTS)}")
+    if done.needed.words:
+        console.print(done.needed.words, soft_wrap=True)
     difference = f"largest difference {done.difference:.2g} on {done.samples} random samples"
     console.print(f"checked with onnxruntime against torch: {difference}")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from torch import Tensor
 
+from labelspace.comparison.decided import collapses, decided
 from labelspace.comparison.entries import Entry
 from labelspace.comparison.folder import BEST, write_geometry
 from labelspace.comparison.judging import Found, Trained, choose
@@ -119,16 +120,19 @@ class Classified:
         steps = -(-len(self.dataset.train) // self.plan.config.batch_size)
         judged = [trained[0].runs, trained[winner].runs]
         doubt = doubts(rows[0], constant, judged, steps, groups, level)
-        verdict = judge_rows(rows, self.plan.margin, self.knowledge.word, groups, level)
+        verdict = judge_rows(rows, self.plan.margin, self.knowledge.word, groups, level, rows[best])
+        collapsed = collapses(rows, outcomes, best, self.dataset.names)
+        offered = filter(None, [self.knowledge.offer])
         return Found(
             rows=tuple(row.row() for row in rows),
             verdict=verdict if doubt is None else doubted(verdict, doubt),
-            warnings=(*caveats(rows, self.dataset, problems, groups, level), *filter(None, [self.knowledge.offer])),
+            warnings=(*collapsed, *caveats(rows, self.dataset, problems, groups, level), *offered),
             best=best,
             seed=seed,
             extra=extra_columns(rows[0], self.judge.tree),
             costliest=costliest(outcomes[best], self.dataset.names),
             constant=constant.row(),
+            decided=decided(outcomes[best], self.dataset.names),
         )
 
     def leave(self, folder: Path, trained: Sequence[Trained], found: Found, result: Result) -> None:

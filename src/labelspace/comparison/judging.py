@@ -8,6 +8,7 @@ from labelspace.comparison.entries import Entry
 from labelspace.comparison.knowledge import Spoken
 from labelspace.comparison.rows import About
 from labelspace.results import (
+    Called,
     Confusion,
     Extra,
     Known,
@@ -86,6 +87,7 @@ class Found(NamedTuple):
     translations: tuple[Translation, ...] = ()
     neighbours: Neighbourhood | None = None
     constant: Row | None = None
+    decided: tuple[Called, ...] = ()
 
 
 class Judging(Protocol):

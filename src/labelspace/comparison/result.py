@@ -2,6 +2,8 @@
 
 import io
 import shutil
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -179,7 +181,7 @@ SMALLEST = 96  # pixels of the shorter side, so that a digit of 8×8 can be seen
 
 
 def costly_pictures(folder: Path, result: Result, count: int, allow_damaged: bool = False) -> list[tuple[bytes, str]]:
-    """Return the costliest mistakes of the best run on test data as PNG, each with a caption.
+    """Return the costliest mistakes of the best run on test data as PNG, each with a caption: one of each kind first.
 
     Args:
         folder: of the comparison.
@@ -207,11 +209,31 @@ def costly_pictures(folder: Path, result: Result, count: int, allow_damaged: boo
     prices = decision.cost if isinstance(decision.cost, Tensor) else None
     judged = decision.judge(run.scores["test_scores"], y, prices)
     called, costs = judged.classes, judged.costs
-    worst = [place for place in costs.argsort(descending=True, stable=True).tolist() if costs[place] > 0][:count]
+    worst = [place for place in costs.argsort(descending=True, stable=True).tolist() if costs[place] > 0]
+    pairs = [(int(y[place]), int(called[place])) for place in worst]
     return [
         (_png(dataset.test.x[place]), f"{names[y[place]]} called {names[called[place]]} (cost {costs[place]:g})")
-        for place in worst
+        for place in varied(worst, pairs)[:count]
     ]
+
+
+def varied(places: Sequence[int], kinds: Sequence[tuple[int, int]]) -> list[int]:
+    """Return places so that the first of every kind come first, then the second ones, each in the given order.
+
+    Args:
+        places: of samples, the costliest first.
+        kinds: of each of them, what is mistaken for what.
+
+    Example:
+        >>> varied([7, 4, 9, 2], [(0, 1), (0, 1), (2, 1), (0, 1)])
+        [7, 9, 4, 2]
+    """
+    seen: Counter[tuple[int, int]] = Counter()
+    ranked = []
+    for place, kind in zip(places, kinds, strict=True):
+        ranked.append((seen[kind], place))
+        seen[kind] += 1
+    return [place for _, place in sorted(ranked, key=lambda each: each[0])]
 
 
 def _key(config: Config, dataset: Dataset) -> str:

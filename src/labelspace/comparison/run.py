@@ -302,7 +302,7 @@ def _finish(setting: Setting, trained: Sequence[Trained], problems: Sequence[str
     if plan.rehearsal:
         result = result.model_copy(update={"rehearsal": plan.rehearsal})
     if found.constant is not None:
-        result = result.model_copy(update={"constant": found.constant})
+        result = result.model_copy(update={"constant": found.constant, "decided": found.decided})
     if found.measure is not None:  # what is not said is not written
         names = ("measure", "translations", "neighbours")
         result = result.model_copy(update={name: getattr(found, name) for name in names})

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from labelspace import _checks
 from labelspace._tables import is_there
+from labelspace.comparison.decided import collapses, decided
 from labelspace.comparison.knowledge import Knowledge, known
 from labelspace.comparison.outcome import Outcome
 from labelspace.comparison.result import Comparison
@@ -90,7 +91,9 @@ def compare_scores(
     found = Found(knowledge, outcomes, choose(outcomes))
     folder = None if out is None else folder_for(out, gathered, knowledge, (margin, level))
     rows = against_reference(_rows(gathered, outcomes, folder is not None), level, gathered.groups, fixed=True)
-    result = _result(gathered, found, rows, _verdict(rows, margin, level, gathered.groups), folder, command)
+    result = _result(
+        gathered, found, rows, _verdict(rows, margin, level, gathered.groups, found.chosen.row), folder, command
+    )
     if folder is not None:
         leave(folder, gathered, found, result)
     return Comparison(folder, result)
@@ -104,10 +107,10 @@ def _rows(gathered: Gathered, outcomes: Sequence[Outcome], kept: bool) -> list[J
     return rows
 
 
-def _verdict(rows: Sequence[Judged], margin: float, level: float, groups: Tensor | None) -> Verdict:
+def _verdict(rows: Sequence[Judged], margin: float, level: float, groups: Tensor | None, best: int) -> Verdict:
     if len(rows) == 1:
         return judge_decisions(rows[0], margin, level, groups)
-    return judge_rows(rows, margin, "labels", groups, level)
+    return judge_rows(rows, margin, "labels", groups, level, rows[best])
 
 
 def _result(
@@ -117,6 +120,7 @@ def _result(
     judge, first = found.outcomes[0].judge, gathered.models[0].scores[0]
     counts = {"validation": len(first.validation_y), "test": len(first.test_y)}
     run = None if folder is None else run_names(gathered.models[row], row)[seed]
+    collapsed = collapses(rows, found.outcomes, row, gathered.classes)
     return Result(
         title=_title(gathered, counts, found.knowledge.spoken.cost),
         data=Data(name="scores", names=gathered.classes, counts=counts, **_grouped(gathered.groups)),
@@ -127,8 +131,9 @@ def _result(
         extra=extra_columns(rows[0], judge.tree),
         rows=tuple(each.row() for each in rows),
         verdict=verdict,
-        warnings=tuple(caveats(rows, None, gathered.notes, gathered.groups, verdict.level)),
+        warnings=(*collapsed, *caveats(rows, None, gathered.notes, gathered.groups, verdict.level)),
         costliest=costliest(found.outcomes[row], gathered.classes),
+        decided=decided(found.outcomes[row], gathered.classes),
         best=Best(label=gathered.models[row].name, run=run, rule=judge.rule),
         command=command,
         versions=VERSIONS,

@@ -7,10 +7,11 @@ from statistics import NormalDist
 from torch import Tensor
 
 from labelspace import metrics
+from labelspace.comparison.headline import costs, helps, worth
 from labelspace.comparison.rows import Judged, change_of
 from labelspace.criteria import criterion_class, methods
 from labelspace.metrics import Interval
-from labelspace.report.words import THIN, decimals_for, fixed, interval, percent
+from labelspace.report.words import THIN, interval, percent
 from labelspace.results import Cause, Kind, Verdict
 
 MOST = 0.75  # of the winner's gain: what smoothing that knows nothing must reach to be called the cause
@@ -47,7 +48,12 @@ def kind_of(interval: Interval | None, margin: float) -> Kind:
 
 
 def judge_rows(
-    rows: Sequence[Judged], margin: float, word: str, groups: Tensor | None = None, level: float = USUAL
+    rows: Sequence[Judged],
+    margin: float,
+    word: str,
+    groups: Tensor | None = None,
+    level: float = USUAL,
+    best: Judged | None = None,
 ) -> Verdict:
     """Return the verdict on the winner.
 
@@ -57,6 +63,7 @@ def judge_rows(
         word: what the structured space holds: order, tree, groups, …
         groups: of the test samples.
         level: of the intervals, that of the rows' changes among them.
+        best: the row to take home, the winner by default.
     """
     reference = rows[0]
     winner = next(row for row in rows if row.winner)
@@ -65,7 +72,8 @@ def judge_rows(
     seeds, enough = len(winner.costs), enough_seeds(level)
     sentences = [_main(reference, winner, kind, margin, groups, level)]
     few = few_words(seeds, enough) if winner.method else ""  # given models are what they are, however they were trained
-    sentences += [text for text in (_free(reference), reason, few) if text]
+    parts = helps(rows, groups, level), worth(best or winner, reference), reason, few
+    sentences += [text for text in parts if text]
     return verdict_of(kind, winner.label, winner.moved, margin, cause, seeds < enough, sentences, level)
 
 
@@ -78,7 +86,7 @@ def judge_decisions(row: Judged, margin: float, level: float, groups: Tensor | N
     """Return the verdict on one model: what minimum-cost decisions save against argmax."""
     moved = change_of(row.costs, row.plain_costs, level, groups, fixed=True)
     kind = kind_of(moved, margin)
-    said = [_decided(row, moved, kind, margin)]
+    said = [text for text in (_decided(row, moved, kind, margin), worth(row, row)) if text]
     return verdict_of(kind, "min-cost", moved, margin, None, False, said, level)
 
 
@@ -114,7 +122,7 @@ def _decided(row: Judged, moved: Interval | None, kind: Kind, margin: float) -> 
         )
     if moved is None:
         return "The model makes no costly mistake on the test samples: there is nothing to save."
-    before, after = _costs(row.argmax.cost, row.min_cost.cost)
+    before, after = costs(row.argmax.cost, row.min_cost.cost)
     text = f"Temperature and minimum-cost decisions cost {after} per sample instead of {before}: {_moved(moved)}"
     if kind == "no difference":
         return f"{text}, inside ±{percent(margin, sign=False)}."
@@ -131,7 +139,7 @@ def _moved(change: Interval) -> str:
 
 
 def _main(reference: Judged, winner: Judged, kind: Kind, margin: float, groups: Tensor | None, level: float) -> str:
-    before, after = _costs(reference.headline.cost, winner.headline.cost)
+    before, after = costs(reference.headline.cost, winner.headline.cost)
     text = f"{winner.shown} {'cost' if winner.method else 'costs'} {after} per sample"
     if winner.moved is None:
         return f"{text}, {reference.label} {before}: no relative change can be given."
@@ -170,20 +178,6 @@ def visible(moved: Interval | None) -> float | None:
     return (moved.high - moved.low) / 2 * (quantile + NormalDist().inv_cdf(POWER)) / quantile
 
 
-def _free(reference: Judged) -> str:
-    """Return what better decisions alone save, without training anything again."""
-    if reference.min_cost is None:
-        return ""
-    before, after = reference.argmax.cost, reference.min_cost.cost
-    moved = f" ({percent(after / before - 1)})" if before > 0 else ""
-    shown = " → ".join(_costs(before, after))
-    return f"Without retraining, by minimum-cost decisions: {shown}{moved}."
-
-
-def _costs(*values: float) -> list[str]:
-    return [fixed(value, decimals_for([value])) for value in values]
-
-
 def _cause(rows: Sequence[Judged], winner: Judged, word: str, groups: Tensor | None) -> tuple[Cause | None, str]:
     """Return what made the winner cheaper: compare it with smoothing that knows nothing of the classes."""
     controls = [row for row in rows if row.of == winner.label]
@@ -212,7 +206,7 @@ def _smooths(row: Judged) -> str:
 
 
 def _named(row: Judged) -> str:
-    return f"{row.shown} ({_costs(row.headline.cost)[0]})"
+    return f"{row.shown} ({costs(row.headline.cost)[0]})"
 
 
 def _as_good(blind: Judged, reference: Judged, winner: Judged) -> bool:
@@ -239,7 +233,7 @@ def _structure(rows: Sequence[Judged], word: str, groups: Tensor | None) -> str:
         return ""
     controls = [row for row in rows if row.of == structured.label]
     best = min(controls, key=lambda row: row.headline.cost)
-    mine, other = _costs(structured.headline.cost, best.headline.cost)
+    mine, other = costs(structured.headline.cost, best.headline.cost)
     if all(_below(_against(structured, row, groups)) for row in controls):
         return f"; the {word} helps {structured.label} labels ({mine}) beyond their controls ({other})"
     return f", not the {word}: {structured.label} labels ({mine}) are not shown to beat their controls ({other})"

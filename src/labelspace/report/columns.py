@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from labelspace.report import words
 from labelspace.report.cells import Cell, Column, Heads, number_cells
+from labelspace.report.glossary import TERMS, strength_words
 from labelspace.report.reading import Material
 from labelspace.results import Change, Measure, Result, Row
 
@@ -46,8 +47,14 @@ def columns(result: Result) -> list[Column]:
         *_changes(result),
         *ruled("accuracy ↑", "accuracy", "share that is right", 3),
         own("ECE ↓", "raw", "calibration error of the model's own probabilities", lambda row: row.ece),
-        own("ECE ↓", "after T", "calibration error after temperature", lambda row: row.ece_after, printed=True),
-        own("NLL ↓", "after T", "negative log-likelihood after temperature", lambda row: row.nll_after),
+        own(
+            "ECE ↓",
+            "after T",
+            f"calibration error after T. {TERMS['T']}",
+            lambda row: row.ece_after,
+            printed=True,
+        ),
+        own("NLL ↓", "after T", f"negative log-likelihood after T. {TERMS['T']}", lambda row: row.nll_after),
         own("risk–coverage ↓", "area", "mean cost over all coverages", lambda row: row.risk_coverage, None),
         *(
             _numbers(
@@ -91,7 +98,8 @@ def _strength(row: Row) -> Cell:
     if row.strength is None:
         return Cell(words.MISSING, None, brief=mark + words.MISSING)
     brief = f"{mark}{row.strength.symbol} {row.strength.value:g}"
-    return Cell(mark + strength_text(row), row.strength.value, brief=brief)
+    note = next((f"{symbol}: {text}" for symbol, text in strength_words([row]).items()), None)
+    return Cell(mark + strength_text(row), row.strength.value, note, brief=brief)
 
 
 def strength_text(row: Row) -> str:
@@ -104,6 +112,8 @@ def strength_text(row: Row) -> str:
 
 
 def _trials(row: Row) -> Cell:
+    if row.role == "constant":
+        return Cell(words.MISSING, None)
     # what has no strength is trained as it is, once
     count = max(len([trial for trial in row.trials if trial.value is not None]), 1)
     return Cell(str(count), count)
@@ -156,7 +166,7 @@ def _changes(result: Result) -> list[Column]:
     return [
         Column(
             Heads(group, "change"),
-            f"{what}; ● excludes 0 after Holm",
+            f"{what}; ● excludes 0 after Holm. {TERMS['Holm']}",
             tuple(_change(row, text) for row, (text, _) in zip(rows, moved, strict=True)),
             Heads(brief, "change") if several else None,
         ),
@@ -168,7 +178,7 @@ def _changes(result: Result) -> list[Column]:
         ),
         Column(
             Heads(group, "p (Holm)"),
-            "of no change, corrected for the number of methods",
+            f"of no change, corrected for the number of methods. {TERMS['Holm']}",
             _cells(rows, _holm),
             Heads(brief, "p") if several and measure is not None else None,
         ),

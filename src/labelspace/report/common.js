@@ -65,11 +65,23 @@ function newFigure(grid) {
   return target;
 }
 
+// The range of an axis. What lies far beyond nearly all others must not squeeze them: it is cut off, which is marked.
 function rangeOf(values) {
-  const present = values.filter((value) => value !== null);
-  const low = present.reduce((a, b) => Math.min(a, b), Infinity);
-  const high = present.reduce((a, b) => Math.max(a, b), -Infinity);
+  const present = values.filter((value) => value !== null).sort((a, b) => a - b);
+  const at = (share) => present[Math.round(share * (present.length - 1))];
+  const fence = present.length < 6 ? Infinity : at(0.9) + 4 * (at(0.9) - at(0.1));
+  const low = present[0];
+  const high = present.filter((value) => value <= fence).pop();
   return low < high ? [low - 0.04 * (high - low), high + 0.04 * (high - low)] : undefined;
+}
+
+// The note that a line goes on above the range, and how far.
+function beyondNote(values, range, palette) {
+  const most = values.reduce((a, b) => (b === null ? a : Math.max(a, b)), -Infinity);
+  if (!range || most <= range[1]) return [];
+  const text = `▲ up to ${most.toPrecision(3)}`;
+  const font = { size: 11, color: palette.soft };
+  return [{ xref: "paper", yref: "paper", x: 1, y: 1, xanchor: "right", yanchor: "top", showarrow: false, text, font, bgcolor: palette.card }];
 }
 
 function baseLayout(palette, extra) {

@@ -26,7 +26,7 @@ def confusions(material: Material, room: Room) -> Figure | None:
     labels = sorted(found, key=lambda label: (label != reference, label not in _winners(material)))
     test = {}
     for label in labels:
-        matrix = layout.arrange(mistakes(found[label].confusion), mass=True)
+        matrix = layout.count(found[label].confusion)
         if room.keeps(matrix):
             test[label] = matrix
     if reference not in test:
@@ -64,7 +64,7 @@ def _over_strength(material: Material, layout: Layout, room: Room) -> Figure:
     reference = _reference(material)
     if reference is None:
         return {"validation": None}
-    base = layout.arrange(mistakes(reference), mass=True)
+    base = layout.count(reference)
     rows = {}
     for row in material.rows:
         if row.role == "method" and len(row.trials) > 1:
@@ -84,7 +84,7 @@ def _reference(material: Material) -> Tensor | None:
 
 def _trial(material: Material, layout: Layout, row: Drawn, trial: Trial) -> Figure | None:
     counts = drawn_trial(material, row, trial)
-    return None if counts is None else {"value": trial.value, "matrix": layout.arrange(mistakes(counts), mass=True)}
+    return None if counts is None else {"value": trial.value, "matrix": layout.count(counts)}
 
 
 def drawn_trial(material: Material, row: Drawn, trial: Trial) -> Tensor | None:

@@ -2,7 +2,7 @@
 
 A figure is three things under one name:
 
-1. a function with ``@figure("NAME", rank)`` in ``measures.py``, ``confusions.py`` or ``spaces.py`` that makes its data;
+1. a function with ``@figure("NAME", rank)`` in ``measures.py``, ``confusions.py``, ``spaces.py`` or ``whatif.py``;
 2. ``{% call section("NAME", …, when="NAME" in sections) %}`` in ``page.html.j2`` with its controls and places;
 3. ``figures/NAME.js``, which says ``prepare.set("NAME", (part) => …)`` and draws it; ``common.js`` has what it needs.
 

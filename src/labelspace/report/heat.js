@@ -2,13 +2,28 @@
 // Heat maps of classes by classes, or of groups of them, which several figures share.
 
 // One heat map, with the tree above it if there are branches. `joint` stands between two names under the pointer.
+// `texts` stand in the cells where they fit, and `notes` under the pointer. A `diagonal` is no part of the scale: it is
+// grey. What is not known is a dash.
 function heatFigure(options, palette, width) {
-  const { z, ends, title, unit, joint, branches, scale, diverging } = options;
+  const { z, ends, title, unit, joint, branches, scale, diverging, texts, notes, diagonal } = options;
   const count = ends.length;
   const narrow = width < 520;
   const labelled = count <= (narrow ? 24 : 60);
   const places = ends.map((_, index) => index);
-  const customdata = ends.map((row) => ends.map((column) => [plain(row.full), plain(column.full)]));
+  const customdata = ends.map((row, i) =>
+    ends.map((column, j) => [plain(row.full), plain(column.full), notes ? notes[i][j] : ""]),
+  );
+  const names = `<b>%{customdata[0]}</b> ${joint} <b>%{customdata[1]}</b><br>`;
+  // a trace of its own has the diagonal, and writes there alone
+  const written = (here) =>
+    texts && count <= (narrow ? 10 : 14)
+      ? {
+          text: texts.map((row, i) => row.map((text, j) => (here(i, j) ? text : ""))),
+          texttemplate: "%{text}",
+          textfont: { size: narrow ? 9 : 12 },
+        }
+      : {};
+  const known = (value, i, j) => value !== null || Boolean(diagonal && i === j && diagonal[i] !== null);
   const heat = {
     type: "heatmap",
     z,
@@ -26,10 +41,52 @@ function heatFigure(options, palette, width) {
           [1, palette.accent],
         ],
     hoverongaps: false,
-    hovertemplate: `<b>%{customdata[0]}</b> ${joint} <b>%{customdata[1]}</b><br>${unit} %{z:.3g}<extra></extra>`,
-    colorbar: { thickness: 8, len: 0.5, y: 0, yanchor: "bottom", outlinewidth: 0, tickfont: { size: 10 }, nticks: 4 },
+    hovertemplate: `${names}${notes ? "%{customdata[2]}" : `${unit} %{z:.3g}`}<extra></extra>`,
+    colorbar: {
+      thickness: 8,
+      len: 0.5,
+      y: 0,
+      yanchor: "bottom",
+      outlinewidth: 0,
+      tickfont: { size: 10 },
+      nticks: 4,
+      title: { text: scale[2] ? `▲ ${scale[2].toPrecision(2)}` : "", font: { size: 10 } },
+    },
     showscale: !narrow,
+    ...written((i, j) => !diagonal || i !== j),
   };
+  const own = diagonal
+    ? [
+        {
+          ...heat,
+          z: z.map((row, i) => row.map((_, j) => (i === j ? diagonal[i] : null))),
+          zmin: diverging ? -1 : 0,
+          zmax: diverging ? 1 : 2.6,
+          colorscale: [
+            [0, palette.line],
+            [1, diverging ? palette.line : palette.soft],
+          ],
+          showscale: false,
+          ...written((i, j) => i === j),
+        },
+      ]
+    : [];
+  const missing = z.flatMap((row, i) => row.flatMap((value, j) => (known(value, i, j) ? [] : [[i, j]])));
+  const dashes =
+    missing.length && missing.length <= 3600
+      ? [
+          {
+            type: "scatter",
+            mode: "text",
+            x: missing.map(([, j]) => j),
+            y: missing.map(([i]) => i),
+            text: missing.map(() => "–"),
+            textfont: { size: count > 30 ? 8 : 11, color: palette.faint },
+            customdata: missing.map(([i, j]) => customdata[i][j]),
+            hovertemplate: `${names}not known<extra></extra>`,
+          },
+        ]
+      : [];
   const tree =
     branches && branches.x.length
       ? [
@@ -78,7 +135,7 @@ function heatFigure(options, palette, width) {
     },
     yaxis2: { domain: [share + 0.01, 1], visible: false, fixedrange: true, rangemode: "tozero" },
   });
-  return { traces: [heat, ...tree], layout };
+  return { traces: [heat, ...own, ...dashes, ...tree], layout };
 }
 
 // The names of groups whose classes stand side by side, above them, and thin lines between groups.
@@ -113,19 +170,19 @@ function groupNames(ends, width, palette) {
 }
 
 // The range of colours: from zero, unless all entries are so much alike that nothing would be seen. Of classes the
-// diagonal is not counted: what a class keeps itself would outshine the rest.
-function scaleOf(z, folded) {
-  let low = Infinity;
-  let high = -Infinity;
-  z.forEach((row, i) =>
-    row.forEach((value, j) => {
-      if (value === null || (i === j && !folded)) return;
-      low = Math.min(low, value);
-      high = Math.max(high, value);
-    }),
-  );
-  if (!(low <= high)) return [0, 1];
-  return [low > 0 && low < 0.4 * high ? 0 : low, high];
+// diagonal is not counted: what a class keeps itself would outshine the rest. So would a single outlier where `clip`
+// is asked for: it gets the colour of the others' end, and the third number says how far it goes.
+function scaleOf(z, folded, clip) {
+  const values = z.flatMap((row, i) => row.filter((value, j) => value !== null && (i !== j || folded)));
+  values.sort((a, b) => a - b);
+  if (!values.length) return [0, 1];
+  const low = values[0];
+  const most = values[values.length - 1];
+  const start = low > 0 && low < 0.4 * most ? 0 : low;
+  const present = values.filter((value) => value > 1e-6);
+  const usual = present[Math.round(0.95 * (present.length - 1))];
+  if (!clip || present.length < 12 || most <= 4 * usual) return [start, most];
+  return [start, 2 * usual, most];
 }
 
 function divergingScale(palette) {

@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from labelspace import _checks, _files
-from labelspace.report import cells, columns, confusions, document, intervals, measures, spaces, words  # noqa: F401 (they make figures)
+from labelspace.report import cells, columns, confusions, document, intervals, measures, spaces, whatif, words  # noqa: F401 (they make figures)
 from labelspace.report.document import LIMIT, Figure, Room
+from labelspace.report.glossary import chosen_text, glossary
 from labelspace.report.reading import Material, read_comparison, read_runs
 from labelspace.results import Result, Row
 
@@ -54,6 +55,8 @@ comparison.json. The same compare command finishes it.
     shown = [column for column in columns.columns(result) if column.used]
     content = {
         **_first_screen(result),
+        "glossary": glossary(result, [name for name, value in data.items() if value]),
+        "whatif": _shown_samples(data.get("whatif")),
         "table": cells.page_table(shown, result.lines),
         "pictures": pictures,
         "left_out": room.refused,
@@ -98,6 +101,11 @@ def write_runs_html(folders: Sequence[str | Path], path: str | Path, *, allow_da
         "labels": [],
         "translations": [],
         "neighbours": None,
+        "decided": [],
+        "chosen": "",
+        "elsewhere": None,
+        "glossary": {},
+        "whatif": _shown_samples(data.get("whatif")),
         "caveats": [],
         "warnings": warnings,
         "costliest": [],
@@ -129,6 +137,9 @@ def _first_screen(result: Result) -> Figure:
         "labels": [row.label for row in result.rows],
         "translations": result.translations,
         "neighbours": result.neighbours,
+        "decided": result.decided,
+        "chosen": chosen_text(result),
+        "elsewhere": result.elsewhere,
         "unmarked": result.verdict.kind in ("cheaper", "dearer", "better", "worse")
         and any(row.winner and not row.marked for row in result.rows),
         "caveats": _caveats(result),
@@ -163,16 +174,28 @@ def _caveats(result: Result) -> list[tuple[str, str]]:
         ("Cost", result.cost.words + (f": {example}" if example else "") if measure is None else ""),
         ("Judged by", "" if measure is None else f"{measure.title} on the test part, mean over seeds"),
         ("Label space", "" if result.space is None else result.space.words),
-        *((f"Options of {row.label}", options) for row in result.lines if (options := _options(row))),
+        *((_option_title(row), options) for row in result.lines if (options := _options(row))),
         ("Groups", f"{data.test_groups} in the test part, drawn whole" if data.test_groups else ""),
     ]
     return [(name, text) for name, text in listed if text]
+
+
+def _option_title(row: Row) -> str:
+    return "Constant" if row.role == "constant" else f"Options of {row.label}"
 
 
 def _options(row: Row) -> str:
     if row.role == "constant":
         return words.calls_text(row.options)
     return words.options_text(row.options) if row.options and row.role != "control" else ""
+
+
+def _shown_samples(part: object) -> str:
+    """Return of how many test samples other prices are tried on."""
+    if not isinstance(part, dict):
+        return ""
+    shown, every = len(part["y"]), part["samples"]
+    return f"{words.count(shown)} test samples" if shown == every else f"{shown} of {words.count(every)} test samples"
 
 
 def _reproduce(folder: Path, result: Result, material: Material) -> Figure:

@@ -66,6 +66,20 @@ class Layout:
             "folded": pack(fold(ordered, self.groups, mass=mass)) if self.groups else None,
         }
 
+    def count(self, counts: Tensor) -> Figure:
+        """Return counts in this order, packed: of classes unless they are too many, and added up over groups.
+
+        Args:
+            counts: one row and one column per class.
+        """
+        places = list(self.order)
+        ordered = counts.double()[places][:, places]
+        sizes = torch.tensor(self.groups, dtype=ordered.dtype)
+        return {
+            "full": pack(ordered) if len(ordered) <= MOST else None,
+            "folded": pack(fold(ordered, self.groups, mass=True) * sizes[:, None]) if self.groups else None,
+        }
+
 
 def fold(ordered: Tensor, sizes: tuple[int, ...], *, mass: bool) -> Tensor:
     """Return what groups that follow each other share.

@@ -42,6 +42,35 @@ function prepareCopy(button) {
   });
 }
 
+// Says what a word means that is under the pointer or has the focus; Escape takes it away.
+function prepareTips() {
+  const tip = element("tip");
+  let owner = null;
+  const hide = () => {
+    if (owner) owner.removeAttribute("aria-describedby");
+    owner = null;
+    tip.hidden = true;
+  };
+  const say = (event) => {
+    const found = event.target.closest && event.target.closest("[data-says]");
+    if (found === owner) return;
+    hide();
+    if (!found || !found.dataset.says) return;
+    owner = found;
+    owner.setAttribute("aria-describedby", "tip");
+    tip.textContent = found.dataset.says;
+    tip.hidden = false;
+    const box = found.getBoundingClientRect();
+    const most = document.documentElement.clientWidth - tip.offsetWidth - 8;
+    tip.style.left = `${scrollX + Math.max(8, Math.min(box.left, most))}px`;
+    const above = box.bottom + tip.offsetHeight + 12 > innerHeight;
+    tip.style.top = `${scrollY + (above ? box.top - tip.offsetHeight - 6 : box.bottom + 6)}px`;
+  };
+  for (const kind of ["mouseover", "focusin"]) document.addEventListener(kind, say);
+  document.addEventListener("focusout", hide);
+  document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
+}
+
 const drawn = new Set();
 
 function draw(name) {
@@ -60,7 +89,8 @@ for (const [name, start] of prepare) {
 }
 draw("first");
 
-for (const table of document.querySelectorAll("table")) prepareTable(table);
+prepareTips();
+for (const table of document.querySelectorAll("table:not(.unsorted)")) prepareTable(table);
 for (const button of document.querySelectorAll(".copy")) prepareCopy(button);
 for (const section of document.querySelectorAll("details.section")) {
   section.addEventListener("toggle", () => section.open && draw(section.id));

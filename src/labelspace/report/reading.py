@@ -14,7 +14,7 @@ from torch import Tensor
 from labelspace import _checks, _files, results
 from labelspace.decisions import Temperature
 from labelspace.records import ConfigRecord, RunFolder
-from labelspace.results import Measure, Result, Role, Row, Rule, Strength, Trial
+from labelspace.results import Best, Measure, Result, Role, Row, Rule, Strength, Trial
 from labelspace.space import LabelSpace
 
 Made = TypeVar("Made")
@@ -107,6 +107,7 @@ class Material:
     geometry: dict[str, Tensor] = field(default_factory=dict)
     runs: Mapping[str, StoredRun] = field(default_factory=dict)
     measure: Measure | None = None  # of sequences, what texts are judged by
+    best: Best | None = None  # the model to take home
     _made: dict[object, object] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -156,6 +157,7 @@ def read_comparison(folder: Path, allow_damaged: bool = False) -> tuple[Result, 
         geometry=_geometry(content(GEOMETRY)),
         runs=runs,
         measure=result.measure,
+        best=result.best,
     )
     return result, material
 

@@ -9,6 +9,7 @@ from labelspace.report.document import Figure, Room, figure, numbers, pack, roun
 from labelspace.report.layouts import MOST, layout_of
 from labelspace.report.reading import Material, row_facts
 from labelspace.space import LabelSpace
+from labelspace.spec.named import order_of
 
 POINTS = 2000  # samples on a plane
 ALL = 40  # classes up to which every class of a target has its bar
@@ -165,4 +166,10 @@ def projections(material: Material, room: Room) -> Figure | None:
             drawn = {**row_facts(row), "points": pack(points[::step], wide=True)}
             if room.keeps(drawn):
                 rows.append(drawn)
-    return {"y": y[::step].tolist(), "rows": rows} if rows else None
+    return {"y": y[::step].tolist(), "rows": rows, "ranks": _ranks(material)} if rows else None
+
+
+def _ranks(material: Material) -> list[int] | None:
+    """Return the place of each class in their order, where they have one."""
+    order = order_of(material.space)
+    return None if order is None else [order.index(name) for name in material.names]

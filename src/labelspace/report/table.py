@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from labelspace.report import words
 from labelspace.report.columns import columns
+from labelspace.report.glossary import BRIEF, chosen_text, strength_words
 from labelspace.results import Result, Row
 from labelspace.spec.naming import plain
 
@@ -140,7 +141,7 @@ def _aligned(label: str, cells: Sequence[str], first: int, widths: Sequence[int]
 def _legend(result: Result, width: int) -> list[str]:
     rows = result.rows
     tried = sorted({len(row.trials) for row in rows if row.strength is not None})
-    parts = ["▸ chosen on validation", "● excludes 0 after Holm"] if len(rows) > 1 else []
+    parts = [chosen_text(result), "● excludes 0 after Holm"] if len(rows) > 1 else []
     if len(rows) > 1 and result.measure is not None:
         parts[1:] = ["● excludes 0, p after Holm"]
     if any(row.change is not None and row.change.low is not None for row in rows):
@@ -152,6 +153,7 @@ def _legend(result: Result, width: int) -> list[str]:
         parts.append("brackets: test texts; of these very models, one of each")
     if any(extra.key == "kappa" for extra in result.extra):
         parts.append("κ²: quadratic-weighted kappa")
+    parts += _signs(result)
     if tried and tried[-1] > 1:
         count = f"{tried[-1]} on validation, the same for all" if len(tried) == 1 else f"{tried[0]}–{tried[-1]}"
         parts.append(f"strength: best of {count}; {words.MISSING} has none to tune")
@@ -164,6 +166,14 @@ def _legend(result: Result, width: int) -> list[str]:
         parts.append(f"{result.measure.title}: {result.measure.signature}")
         parts += [f"texts: {result.measure.search}"] if result.measure.search else []
     return _packed(parts, width)
+
+
+def _signs(result: Result) -> list[str]:
+    """Return what the words of heads and the signs of strengths mean."""
+    several, priced = len(result.rows) > 1, result.decision == "min_cost"
+    used = {"argmax": priced, "min-cost": priced, "T": result.measure is None, "Holm": several}
+    signs = {symbol: text.partition(",")[0] for symbol, text in strength_words(result.rows).items()}
+    return [f"{word}: {text}" for word, text in {**{word: BRIEF[word] for word in used if used[word]}, **signs}.items()]
 
 
 def _said(word: str, text: str, column: int, width: int) -> list[str]:

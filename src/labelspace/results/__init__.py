@@ -4,6 +4,7 @@ A fact that is added here is written and read from then on. Its default is what 
 """
 
 from labelspace import _application  # noqa: F401 (raises where the extra is missing)
+from labelspace.results.decided import Called
 from labelspace.results.parts import (
     Best,
     Cause,
@@ -37,6 +38,7 @@ __all__ = [
     "PLAN",
     "REMEDY",
     "Best",
+    "Called",
     "Cause",
     "Change",
     "Confusion",

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 from pydantic import model_validator as checked_by
 
 from labelspace import _checks, _files
+from labelspace.results.decided import Called
 from labelspace.results.parts import (
     Best,
     Confusion,
@@ -62,6 +63,7 @@ class Result(Part):
         measure: what texts are judged by; None where mistakes have costs.
         translations: texts of the test part on which the rows differ most.
         neighbours: which labels lie near each other in what was learned.
+        decided: of classifiers, how often each class is called by the model to take home, and found.
     """
 
     format: Literal[1] = 1
@@ -90,6 +92,7 @@ class Result(Part):
     translations: Listed[Translation] = ()
     neighbours: Neighbourhood | None = None
     constant: Row | None = None
+    decided: Listed[Called] = ()
 
     @checked_by(mode="after")
     def _whole(self) -> "Result":
@@ -114,6 +117,12 @@ class Result(Part):
     def lines(self) -> tuple[Row, ...]:
         """What the table shows: the rows, and below them what knows nothing."""
         return self.rows if self.constant is None else (*self.rows, self.constant)
+
+    @property
+    def elsewhere(self) -> str | None:
+        """Whose model to take home is not the one that is marked in the table; None where it is, or none is marked."""
+        marked = next((row.label for row in self.rows if row.winner), None)
+        return None if self.best is None or marked in (None, self.best.label) else self.best.label
 
     def plain(self) -> Options:
         """Return it as JSON data: what was said when it was made, and nothing that is left to its default."""

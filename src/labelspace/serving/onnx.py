@@ -17,6 +17,7 @@ from labelspace import _checks, _files, models
 from labelspace.data.normalize import Normalize
 from labelspace.decisions.decision import Decision
 from labelspace.decisions.rules import RULES, expected_cost_of
+from labelspace.serving.needed import Needed, needed
 from labelspace.training.decided import about
 from labelspace.training.feed import HALF
 from labelspace.training.inputs import Inputs
@@ -34,12 +35,13 @@ ROUNDING = 1e-6
 
 
 class Exported(NamedTuple):
-    """What was written, and how far it is from torch."""
+    """What was written, how far it is from torch, and what raw samples need before it."""
 
     path: Path
     input: str
     difference: float
     samples: int
+    needed: Needed
 
 
 def export_onnx(run: Run, decision: Decision, path: str | Path) -> Exported:
@@ -48,7 +50,8 @@ def export_onnx(run: Run, decision: Decision, path: str | Path) -> Exported:
     The graph takes a batch ``x`` in the form of the dataset (uint8 images, columns, token ids; images for a frozen
     network that reads them, features for one that reads texts) and gives ``probabilities (N, K)``, ``class (N,)``, the
     likeliest one, and ``decision (N,)``, that of the rule, −1 where it abstains. Its metadata hold, each as JSON,
-    ``names``, ``cost``, ``temperature``, ``rule``, ``abstain_cost``, ``preprocessing`` and ``config``.
+    ``names``, ``cost``, ``temperature``, ``rule``, ``abstain_cost``, ``preprocessing``, ``config``, and ``input``: how
+    raw samples become ``x``, with the tokeniser of texts or the frozen network that the graph does not hold.
 
     Args:
         run: a finished run.
@@ -68,7 +71,7 @@ def export_onnx(run: Run, decision: Decision, path: str | Path) -> Exported:
         raise _checks.fail("export", "decision", "one without inverted probabilities", "one with targets", remedy)
     module = Deployed(run, decision).eval()
     with _files.replacing(place) as temporary:
-        _write(module, _metadata(run, decision), temporary)
+        _write(module, _metadata(run, decision, module.needed), temporary)
         session = onnxruntime.InferenceSession(temporary.read_bytes(), providers=["CPUExecutionProvider"])
         difference = max(_difference(session, module, count) for count in CHECKED)
         if not difference <= LARGEST_DIFFERENCE:
@@ -76,7 +79,7 @@ def export_onnx(run: Run, decision: Decision, path: str | Path) -> Exported:
                 f"The ONNX graph differs from torch by {difference:.2g} where {LARGEST_DIFFERENCE:g} is allowed; "
                 f"{place} was not written."
             )
-    return Exported(place, module.words, difference, sum(CHECKED))
+    return Exported(place, module.words, difference, sum(CHECKED), module.needed)
 
 
 @final
@@ -100,6 +103,7 @@ class Deployed(nn.Module):
         self.register_buffer("prices", decision.prices)
         self.inputs = Inputs(run.preprocessing, run.config.backbone)
         frozen = None if run.config.backbone is None else models.backbone(run.config.backbone)
+        self.needed = needed(run.preprocessing, run.config.backbone, None if frozen is None else frozen.key)
         # a text cannot go into a graph: what the frozen network makes of it can
         self.frozen = frozen if frozen is not None and frozen.kind == "images" else None
         self.body = getattr(self.frozen, "body", None)
@@ -199,10 +203,11 @@ def _difference(session: Any, module: Deployed, count: int) -> float:
     return float("inf") if apart else worst
 
 
-def _metadata(run: Run, decision: Decision) -> dict[str, str]:
+def _metadata(run: Run, decision: Decision, before: Needed) -> dict[str, str]:
     facts: dict[str, object] = {
         **decision.plain(),
         "preprocessing": run.preprocessing,
+        "input": before.facts,
         "config": run.config.model_dump(mode="json", exclude=PRIVATE),
         "labelspace": version("labelspace"),
     }

@@ -3,8 +3,18 @@
 
 prepare.set("change", (change) => {
   const target = element("figure-change");
+  element("change-clipped").hidden = !Number.isFinite(limitOf(change.rows));
   whenSeen("first", () => show(target, changeFigure(change, palette(), target.clientWidth)));
 });
+
+// How far the scale reaches to both sides: a row that goes far beyond the others must not squeeze them.
+function limitOf(rows) {
+  const reach = (row) => Math.max(...[row.estimate, row.low, row.high].map((value) => Math.abs(value || 0)));
+  const reached = rows.map(reach).sort((a, b) => a - b);
+  const fence = 4 * reached[Math.floor((reached.length - 1) / 2)];
+  if (reached.length < 3 || !(fence > 0) || reached[reached.length - 1] <= fence) return Infinity;
+  return 1.1 * reached.filter((value) => value <= fence).pop();
+}
 
 function changeFigure(change, palette, width) {
   const narrow = width < 520;
@@ -15,7 +25,9 @@ function changeFigure(change, palette, width) {
   if (controls.length) place += 0.6;
   controls.forEach((row) => placed.push({ ...row, y: place++ }));
   const colour = (row) => (row.winner ? palette.accent : row.role === "control" ? palette.faint : palette.ink);
-  const scaled = (value) => (value === null ? null : change.factor * value);
+  const limit = change.reference ? limitOf(change.rows) : Infinity; // of a measure itself all is shown
+  const inside = (value) => (value === null ? null : Math.max(-limit, Math.min(limit, value)));
+  const scaled = (value) => (value === null ? null : change.factor * inside(value));
   const traces = placed.map((row) => ({
     type: "scatter",
     mode: "markers",
@@ -27,8 +39,8 @@ function changeFigure(change, palette, width) {
       thickness: row.winner ? 2.6 : 1.8,
       width: 0,
       color: colour(row),
-      array: [row.high === null ? 0 : scaled(row.high - row.estimate)],
-      arrayminus: [row.low === null ? 0 : scaled(row.estimate - row.low)],
+      array: [row.high === null ? 0 : scaled(row.high) - scaled(row.estimate)],
+      arrayminus: [row.low === null ? 0 : scaled(row.estimate) - scaled(row.low)],
     },
     marker: {
       size: row.winner ? 13 : 10,
@@ -38,6 +50,26 @@ function changeFigure(change, palette, width) {
     customdata: [[plain(row.label), plain(row.strength), row.text, row.interval]],
     hovertemplate: "<b>%{customdata[0]}</b> %{customdata[1]}<br>%{customdata[2]} %{customdata[3]}<extra></extra>",
   }));
+  // an arrow where an interval goes on beyond the scale
+  const beyond = placed.flatMap((row) =>
+    [
+      [row.low, -limit, "triangle-left"],
+      [row.high, limit, "triangle-right"],
+    ].flatMap(([value, edge, symbol]) =>
+      value === null || Math.abs(value) <= limit || value * edge < 0 ? [] : [{ row, edge, symbol }],
+    ),
+  );
+  if (beyond.length) {
+    traces.push({
+      type: "scatter",
+      mode: "markers",
+      x: beyond.map(({ edge }) => scaled(edge)),
+      y: beyond.map(({ row }) => row.y),
+      marker: { size: 11, symbol: beyond.map(({ symbol }) => symbol), color: beyond.map(({ row }) => colour(row)) },
+      hoverinfo: "skip",
+      cliponaxis: false,
+    });
+  }
   const label = (row) => {
     const text = plain(shortened(row.label, 30));
     const strength = row.strength === "–" ? "" : ` <span style="color:${palette.soft}">${plain(row.strength)}</span>`;

@@ -41,33 +41,67 @@ prepare.set("confusions", ({ layout, test, validation, reference }) => {
 
 function drawConfusions(base, matrix, { folded, layout, reference, label }) {
   const ends = sides(data.names, layout, folded);
-  const [left, right] = [base, matrix].map((part) => matrixOf(folded ? part.folded : part.full));
+  const [left, right] = [base, matrix].map((part) => sharesOf(matrixOf(folded ? part.folded : part.full)));
   const common = { ends, joint: "called", unit: "share" };
-  const top = Math.max(largest(left), largest(right), 1e-6);
+  const scale = scaleOf([...left.shares, ...right.shares], true, true);
+  scale[0] = 0;
   const place = element("figure-confusion-reference");
   show(
     place,
-    heatFigure({ ...common, z: left, title: plain(reference), scale: [0, top] }, palette(), place.clientWidth),
+    heatFigure({ ...common, ...drawnOf(left), title: plain(reference), scale }, palette(), place.clientWidth),
   );
   const target = element("figure-confusion-row");
   target.hidden = base === matrix;
   if (base === matrix) return;
   const different = element("confusion-difference").checked;
-  const z = different ? differenceOf(right, left) : right;
-  const edge = different
-    ? Math.max(largest(z), largest(z.map((line) => line.map((value) => value && -value))), 1e-6)
-    : top;
+  const drawn = different ? differenceOf(right, left) : drawnOf(right);
   const title = plain(label) + (different ? " − " + plain(reference) : "");
-  const scale = [different ? -edge : 0, edge];
-  show(target, heatFigure({ ...common, z, title, scale, diverging: different }, palette(), target.clientWidth));
+  const colours = different ? { diverging: true, scale: evenScale(drawn.z) } : { scale };
+  show(target, heatFigure({ ...common, ...drawn, title, ...colours }, palette(), target.clientWidth));
 }
 
-function largest(matrix) {
-  return matrix.reduce((most, line) => line.reduce((a, b) => (b === null ? a : Math.max(a, b)), most), 0);
+// What share of each true class is called what; a class without samples has none. Being right is no mistake.
+function sharesOf(counts) {
+  const totals = counts.map((row) => row.reduce((sum, value) => sum + value, 0));
+  const all = counts.map((row, i) => row.map((value) => (totals[i] > 0.01 ? value / totals[i] : null)));
+  return { counts, all, shares: all.map((row, i) => row.map((value, j) => (i === j ? null : value))) };
 }
 
-function differenceOf(matrix, other) {
-  return matrix.map((row, i) =>
-    row.map((value, j) => (value === null || other[i][j] === null ? null : value - other[i][j])),
+const counted = (value) => Number(value.toFixed(1)).toLocaleString("en");
+const percentOf = (value, sign) => `${sign && value > 0 ? "+" : ""}${(100 * value).toFixed(1)} %`.replace("-", "−");
+
+function drawnOf({ counts, all, shares }) {
+  return {
+    z: shares,
+    diagonal: all.map((row, i) => row[i]),
+    texts: counts.map((row, i) => row.map((value, j) => (all[i][j] === null ? "" : counted(value)))),
+    notes: counts.map((row, i) =>
+      row.map((value, j) => (all[i][j] === null ? "" : `${counted(value)} samples, ${percentOf(all[i][j])} of the class`)),
+    ),
+  };
+}
+
+function differenceOf(right, left) {
+  const z = right.all.map((row, i) =>
+    row.map((value, j) => (value === null || left.all[i][j] === null ? null : value - left.all[i][j])),
   );
+  const signed = (value) => (value > 0.05 ? "+" : "") + counted(value).replace("-", "−");
+  const moved = right.counts.map((row, i) => row.map((value, j) => value - left.counts[i][j]));
+  return {
+    z: z.map((row, i) => row.map((value, j) => (i === j ? null : value))),
+    diagonal: z.map((row, i) => row[i]),
+    texts: moved.map((row, i) => row.map((value, j) => (z[i][j] === null ? "" : signed(value)))),
+    notes: moved.map((row, i) =>
+      row.map((value, j) => (z[i][j] === null ? "" : `${signed(value)} samples, ${percentOf(z[i][j], true)} of the class`)),
+    ),
+  };
+}
+
+function evenScale(z) {
+  const [low, high] = scaleOf(
+    z.map((row) => row.map((value) => value && Math.abs(value))),
+    true,
+    true,
+  );
+  return [-Math.max(low, high), Math.max(low, high)];
 }

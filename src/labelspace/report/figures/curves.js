@@ -46,6 +46,7 @@ function curveFigure(row, reference, measure, range, palette) {
       : [];
   const layout = baseLayout(palette, {
     height: 210,
+    annotations: beyondNote(row.seeds[measure].flat(), range, palette),
     title: caption(plain(shortened(row.label, 25)), palette),
     margin: { l: 40, r: 8, t: 28, b: 34 },
     xaxis: axis(palette, "epoch", { nticks: 5 }),

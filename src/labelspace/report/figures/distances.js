@@ -30,7 +30,7 @@ prepare.set("distances", (distances) => {
         title,
         unit: "distance",
         joint: "to",
-        scale: scaleOf(z, folded),
+        scale: scaleOf(z, folded, true),
         branches: matrix === row.features ? branches : NO_BRANCHES,
       };
       show(target, heatFigure(options, palette(), target.clientWidth));

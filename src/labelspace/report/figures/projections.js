@@ -14,7 +14,10 @@ const CLASS_COLOURS = [
   "#b5a220",
 ];
 
-prepare.set("projections", ({ rows, y }) => {
+// from the lowest class to the highest
+const RAMP = ["#3d44b8", "#2f86c1", "#2aa198", "#8fb339", "#e0a020"];
+
+prepare.set("projections", ({ rows, y, ranks }) => {
   const reference = rows.find((row) => row.role === "reference");
   const others = rows.filter((row) => row !== reference);
   const select = element("projections-row");
@@ -23,9 +26,8 @@ prepare.set("projections", ({ rows, y }) => {
     others.map((row) => [row.label, row.label]),
     winnerAmong(rows, reference && reference.label),
   );
-  const order = classOrder();
-  const ranks = [];
-  order.forEach((index, rank) => (ranks[index] = rank));
+  const colours = classColours(ranks);
+  const alone = new Set(); // classes to see without the others
   const draw = () => {
     for (const [id, row] of [
       ["figure-projection-reference", reference],
@@ -33,48 +35,69 @@ prepare.set("projections", ({ rows, y }) => {
     ]) {
       const target = element(id);
       target.hidden = !row;
-      if (row) show(target, projectionFigure(row, y, data.names, ranks, palette(), target.clientWidth));
+      if (row) show(target, projectionFigure(row, y, colours, alone, palette(), target.clientWidth));
     }
   };
+  const order = ranks ? data.names.map((_, k) => k).sort((a, b) => ranks[a] - ranks[b]) : classOrder();
+  element("projections-legend").append(...order.map((k) => chip(k, colours[k], alone, draw)));
   whenChanged(["projections-row"], draw);
   whenSeen("projections", draw);
 });
 
-function projectionFigure(row, y, names, ranks, palette, width) {
-  const points = unpack(row.points);
-  const few = names.length <= 12;
-  const base = { type: "scatter", mode: "markers", hovertemplate: "%{text}<extra></extra>" };
-  const trace = (indices, marker, name) => ({
-    ...base,
-    name,
-    x: indices.map((i) => points[i][0]),
-    y: indices.map((i) => points[i][1]),
-    text: indices.map((i) => plain(names[y[i]])),
-    marker: { size: 4.5, opacity: 0.75, ...marker },
+// An order goes along a ramp; else few classes have colours of their own, and of many neighbours have like ones.
+function classColours(ranks) {
+  const count = data.names.length;
+  if (ranks) return ranks.map((rank) => along(RAMP, rank / Math.max(1, count - 1)));
+  if (count <= 12) return data.names.map((_, k) => CLASS_COLOURS[k % CLASS_COLOURS.length]);
+  const found = [];
+  classOrder().forEach((k, place) => (found[k] = `hsl(${Math.round((330 * place) / count)}, 62%, 52%)`));
+  return found;
+}
+
+function along(ramp, share) {
+  const place = Math.min(share * (ramp.length - 1), ramp.length - 1.000001);
+  const [a, b] = [ramp[Math.floor(place)], ramp[Math.floor(place) + 1]];
+  const part = (text, at) => parseInt(text.slice(at, at + 2), 16);
+  const mixed = [1, 3, 5].map((at) => Math.round(part(a, at) + (place % 1) * (part(b, at) - part(a, at))));
+  return `rgb(${mixed.join(",")})`;
+}
+
+function chip(k, colour, alone, draw) {
+  const button = document.createElement("button");
+  const dot = document.createElement("i");
+  dot.style.background = colour;
+  button.type = "button";
+  button.setAttribute("aria-pressed", "false");
+  button.append(dot, shortened(data.names[k], 24));
+  button.addEventListener("click", () => {
+    if (!alone.delete(k)) alone.add(k);
+    button.setAttribute("aria-pressed", String(alone.has(k)));
+    draw();
   });
-  const everyone = y.map((_, index) => index);
-  const traces = few
-    ? names.map((name, k) =>
-        trace(
-          everyone.filter((i) => y[i] === k),
-          { color: CLASS_COLOURS[k % CLASS_COLOURS.length] },
-          plain(shortened(name, 16)),
-        ),
-      )
-    : [trace(everyone, { color: everyone.map((i) => wheel(ranks[y[i]] / names.length)) }, "")];
+  return button;
+}
+
+function projectionFigure(row, y, colours, alone, palette, width) {
+  const points = unpack(row.points);
+  const trace = {
+    type: "scatter",
+    mode: "markers",
+    hovertemplate: "%{text}<extra></extra>",
+    x: points.map((point) => point[0]),
+    y: points.map((point) => point[1]),
+    text: y.map((k) => plain(data.names[k])),
+    marker: {
+      size: 5,
+      color: y.map((k) => colours[k]),
+      opacity: y.map((k) => (!alone.size || alone.has(k) ? 0.8 : 0.08)),
+    },
+  };
   const layout = baseLayout(palette, {
-    height: Math.min(width, 480) + (few ? 60 : 0),
+    height: Math.min(width, 480),
     title: caption(plain(row.label), palette),
     margin: { l: 8, r: 8, t: 30, b: 8 },
-    showlegend: few,
-    legend: { orientation: "h", y: -0.02, itemsizing: "constant", font: { color: palette.ink, size: 11 } },
     xaxis: { visible: false, fixedrange: palette.touch },
     yaxis: { visible: false, fixedrange: palette.touch },
   });
-  return { traces, layout };
-}
-
-// A colour of the wheel: classes that are neighbours in the tree get neighbouring colours.
-function wheel(turn) {
-  return `hsl(${Math.round(330 * turn)}, 62%, 52%)`;
+  return { traces: [trace], layout };
 }

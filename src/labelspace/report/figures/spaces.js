@@ -13,7 +13,7 @@ prepare.set("spaces", (spaces) => {
     const space = spaces[select.value];
     const folded = folds[select.value]();
     const z = matrixOf(folded ? space.matrix.folded : space.matrix.full);
-    const scale = scaleOf(z, folded);
+    const scale = scaleOf(z, folded, true);
     const joint = space.kind === "cost" ? "called" : space.kind === "relations" ? "→" : "·";
     const branches = folded ? space.layout.groupBranches : space.layout.branches;
     const ends = sides(data.names, space.layout, folded);

@@ -1,0 +1,78 @@
+"""What helps most, on costs made by hand: decisions, classifier, labels, in the order of what they save."""
+
+import pytest
+
+from comparison.hand_made import row, table
+from labelspace.comparison.headline import costs, helps, worth
+from labelspace.comparison.rows import Judged, against_reference
+
+THIN = "\N{NARROW NO-BREAK SPACE}"
+
+
+def said(*rows: Judged) -> str:
+    return helps(against_reference(rows, 0.95, None), None, 0.95)
+
+
+def order(text: str) -> list[str]:
+    """Return what a sentence names, in its order."""
+    return sorted((what for what in ("decisions", "the classifier", "labels (") if what in text), key=text.index)
+
+
+def test_the_largest_saving_comes_first() -> None:
+    # by argmax the reference costs twice as much: 4 → 2
+    reference = row("one-hot", table(2.0, 0.1))
+    text = said(reference, row("lls", table(1.5, 0.1, 1)))
+    assert order(text) == ["decisions", "labels ("]
+    assert text.startswith("What helps most: decisions (minimum cost instead of argmax: ")
+    assert "may be chance" not in text
+    little = {"argmax": {"cost": 2.1, "accuracy": 0.5}, "plain_costs": table(2.1, 0.1)}
+    assert order(said(row("one-hot", table(2.0, 0.1), **little), row("lls", table(1.5, 0.1, 1)))) == [
+        "labels (",
+        "decisions",
+    ]
+
+
+def test_a_rival_is_compared_with_the_best_network() -> None:
+    rows = [
+        row("one-hot", table(2.0, 0.1), validation_cost=2.0),
+        row("lls", table(1.9, 0.1, 1), validation_cost=1.9),
+        row("forest", table(1.2, 0.1, 2), role="rival", method="", validation_cost=1.2),
+        row("trees", table(1.0, 0.1, 3), role="rival", method="", validation_cost=1.3),
+    ]
+    text = said(*rows)
+    assert order(text) == ["decisions", "the classifier", "labels ("]
+    assert "the classifier (forest instead of the network with lls: " in text
+
+
+def test_what_does_not_help_is_told_last_and_chance_is_called_that() -> None:
+    text = said(row("one-hot", table(2.0, 0.1)), row("lls", table(2.2, 0.1, 1)))
+    assert "; not labels (lls instead of one-hot: " in text
+    text = said(row("one-hot", table(2.0, 3.0)), row("lls", table(1.99, 3.0, 7)))
+    assert ", may be chance)" in text.partition("labels (")[2]
+
+
+def test_nothing_to_choose_between_is_not_told() -> None:
+    assert said(row("one-hot", table(2.0, 0.1), min_cost=None), row("lls", table(1.5, 0.1, 1), min_cost=None)) == ""
+
+
+def test_money_for_many_samples() -> None:
+    reference = row("one-hot", table(0.5), argmax={"cost": 0.556, "accuracy": 0.5})
+    best = row("lls", table(0.413))
+    told = "Per 10,000 samples: 4,130 instead of 5,560 (lls with minimum-cost decisions; one-hot with argmax)."
+    assert worth(best, reference) == told
+    assert "5,000 instead of 5,560 (one-hot with minimum-cost decisions; one-hot with argmax)" in worth(
+        reference, reference
+    )
+
+
+def test_mistakes_that_all_cost_the_same_are_counted() -> None:
+    plain = {"min_cost": None}
+    reference = row("one-hot", table(0.5), argmax={"cost": 0.05, "accuracy": 0.95}, **plain)
+    best = row("lls", table(0.5), argmax={"cost": 0.004, "accuracy": 0.996}, **plain)
+    assert worth(best, reference) == "Per 10,000 samples: 40.0 mistakes instead of 500 (lls; one-hot)."
+    assert worth(reference, reference) == ""
+
+
+@pytest.mark.parametrize(("value", "text"), [(0.5561, "0.556"), (12.3, "12.3"), (0.0, "0.00")])
+def test_costs_keep_three_digits(value: float, text: str) -> None:
+    assert costs(value) == [text]
