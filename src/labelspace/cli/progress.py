@@ -54,7 +54,7 @@ class ComparisonBars:
         if event == "run":
             self._advance(numbers["phase"], numbers["done"])
         if event == "analysis":
-            self._say("judging on test data …")
+            self._say(_there(numbers["there"], numbers["runs"]) + "judging on test data …")
         if event == "unchanged":
             self._say("nothing was trained or judged: all of it was finished before")
 
@@ -102,6 +102,13 @@ class ComparisonBars:
             method, _, seed = name.rpartition("-seed")
             self.runs[name] = self.bar.add_task(f"  {method.rpartition('-')[0]} seed {seed}", total=total)
         self.bar.update(self.runs[name], completed=done)
+
+
+def _there(there: int, runs: int) -> str:
+    """Return how much of the training was done before, in words; nothing where none was."""
+    if there == runs:
+        return f"nothing was trained: all {runs} runs were there already; "
+    return f"{there} of {runs} runs were there already; " if there else ""
 
 
 def _trials(counts: tuple[int, int]) -> str:

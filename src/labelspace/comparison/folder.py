@@ -60,6 +60,11 @@ def opened(folder: Path, fresh: bool) -> Iterator[None]:
         yield
 
 
+def others(folder: Path) -> list[Path]:
+    """Return where the runs of other comparisons are that lie beside a folder."""
+    return sorted(runs for runs in folder.parent.glob("*/runs") if runs.parent.name != folder.name)
+
+
 def _sweep(folder: Path) -> None:
     """Remove what killed processes left in the folder of a comparison; runs see to their own folders."""
     tidy(folder / BEST)

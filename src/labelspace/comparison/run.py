@@ -119,17 +119,23 @@ def compare(
         earlier = None if fresh else _earlier(setting)
         write_plan(setting)
         tell("plan", _announced(setting))
-        result = _answered(setting, executor, report, command, earlier)
+        elsewhere = () if fresh else folders.others(setting.folder)
+        result = _answered(setting, executor, report, command, earlier, elsewhere)
     return Comparison(setting.folder, result)
 
 
 def _answered(
-    setting: Setting, executor: Executor, report: Report | None, command: str | None, earlier: Result | None
+    setting: Setting,
+    executor: Executor,
+    report: Report | None,
+    command: str | None,
+    earlier: Result | None,
+    elsewhere: Sequence[Path],
 ) -> Result:
     """Train and judge everything; return what was found, which may have been found before."""
     dataset, job = setting.question.dataset, setting.job
     known = {} if earlier is None else {trial.run: trial for row in earlier.rows for trial in row.trials if trial.run}
-    trainer = Trainer(setting.plan, setting.folder, setting.judging, dataset, job, executor, report, known)
+    trainer = Trainer(setting.plan, setting.folder, setting.judging, dataset, job, executor, report, known, elsewhere)
     # small tensors beside busy workers: a second thread would only wait for them
     with own_threads_and_draws(setting.job.config), threadpool_limits(1):
         trained = trainer.train(setting.entries)
@@ -140,7 +146,7 @@ def _answered(
                 report("unchanged", {"folder": str(setting.folder)})
             return earlier
         if report is not None:
-            report("analysis", {})
+            report("analysis", {"runs": len(trainer.there), "there": sum(trainer.there.values())})
         repeated = f"labelspace compare --plan {shlex.quote(str(setting.folder / 'plan.toml'))}"
         return _finish(setting, trained, problems, command or repeated)
 
