@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from comparison.small import write_table
-from labelspace.comparison import Comparison, compare
+from labelspace.comparison import Comparison, compare, planning
+from labelspace.comparison.plan import Plan
 from labelspace.sweeps.executors import InProcess
 
 ORDER = "small<medium<large"
@@ -163,3 +164,32 @@ def test_what_was_taken_over_stays_when_the_other_goes(place: Path) -> None:
     assert content(found.folder) == before
     assert found.folder is not None
     torch.testing.assert_close(found.best.weights, Comparison.load(found.folder).best.weights)
+
+
+def test_what_a_budget_bought_holds_for_the_next(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measured anew it would buy other epochs, and no finished run would be of use."""
+    options = {"seeds": 1, "budget": "1s"}
+    for name in ("epochs", "strengths"):
+        monkeypatch.delitem(ASKED, name)
+    pace = planning.budgets.Pace
+    monkeypatch.setattr(planning.budgets, "pace", lambda job: pace(0.002))
+    first, _, told = asked(place, **options)
+    assert first.folder is not None
+    epochs = told["plan"]["epochs"]
+    assert epochs > 3
+    monkeypatch.setattr(planning.budgets, "pace", lambda job: pytest.fail("measured again"))
+    found, trained, told = asked(place, **options, methods=["uniform", "semantic", "focal"])
+    assert {method for method, _ in trained} == {"focal"}
+    assert told["as_before"] == {"name": first.folder.name, "epochs": epochs}
+    assert found.folder is not None
+    plan = Plan.load(found.folder / "plan.toml")
+    assert (plan.trained_as, plan.config.epochs) == (first.folder.name, epochs)
+    assert found.result.training.endswith(f", as in {first.folder.name}")
+    again, trained, told = asked(place, **options, methods=["uniform", "semantic", "focal"])
+    assert (again, trained) == (found, [])
+    assert list(told)[-1] == "unchanged"
+    monkeypatch.setattr(planning.budgets, "pace", lambda job: pace(0.01))
+    _, trained, told = asked(place, **options, cost="ordinal", fresh=True)
+    assert told["plan"]["epochs"] < epochs
+    assert "as_before" not in told
+    assert len(trained) == told["plan"]["runs"]

@@ -46,6 +46,8 @@ class ComparisonBars:
         """Take a report."""
         if event == "measuring":
             self._say(f"measuring one epoch, to see what a budget of {numbers['budget']} buys …")
+        if event == "as_before":
+            self._say(f"trained as in {numbers['name']}: {numbers['epochs']} epochs (--fresh measures the budget anew)")
         if event == "tight":
             tried = _trials(numbers["trials"])
             self._say(f"even {numbers['epochs']} epochs and {tried} take longer than {numbers['budget']}; going on")

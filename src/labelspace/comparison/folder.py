@@ -24,7 +24,7 @@ from labelspace.training.config import generator
 from labelspace.training.run import Run
 
 BEST = "best"
-OWN = ("plan.toml", results.NAME, "report.html", *results.DRAWN_FROM, "given-*")
+OWN = ("plan.toml", "bought.json", results.NAME, "report.html", *results.DRAWN_FROM, "given-*")
 
 
 def folder_of(out: str | Path, data: str, request: Mapping[str, object]) -> Path:

@@ -44,6 +44,7 @@ class Plan(BaseModel):
     probabilities: Literal["as is", "inverted"] = "as is"
     margin: float = Field(0.05, gt=0, description="relative changes (of sequences points) within ± this do not matter")
     level: float = Field(0.95, gt=0, lt=1)
+    trained_as: str | None = Field(None, description="the comparison from which epochs and what else is chosen come")
 
     @field_validator("seeds", mode="before")
     @classmethod

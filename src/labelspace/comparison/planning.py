@@ -7,6 +7,7 @@ from labelspace import _checks, _devices
 from labelspace.comparison import budget as budgets
 from labelspace.comparison import folder as folders
 from labelspace.comparison.classified import Classified
+from labelspace.comparison.earlier import Bought, taken_over
 from labelspace.comparison.entries import (
     DEFAULT,
     Entry,
@@ -43,6 +44,7 @@ class Setting(NamedTuple):
     judging: Judging
     entries: list[Entry]
     problems: list[str]  # strengths that cannot be tried, and why
+    bought: Bought | None = None  # what a budget bought now, for comparisons to come
 
 
 def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, workers: int, tell: Report) -> Setting:
@@ -90,15 +92,19 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
         remedy = "Methods that need a label space were left out: give one with --space, or choose others."
         raise _checks.fail("compare", "methods", "something to compare one-hot labels with", "one-hot alone", remedy)
     buildable(entries, draft, job)
+    bought = None
     if plan is None:
         draft = _sized(draft, question, job)
         # a budget would be measured anew, and might buy something else
-        kept = None if fresh else _kept(folder / "plan.toml", draft, question, _most(job))
-        plan = kept or _affordable(draft, question, _like(job, draft), len(entries), workers, tell)
+        plan = None if fresh else _kept(folder / "plan.toml", draft, question, _most(job))
+        if plan is None and not fresh and "epochs" not in question.options:
+            plan, bought = _as_before(draft, question, job, folder, tell)
+        if plan is None:
+            plan, bought = _affordable(draft, question, _like(job, draft), len(entries), workers, tell)
         entries = entries_of(plan)
     entries, problems = buildable(entries, plan, job)
     plan = _with_files(plan, folder, question)
-    return Setting(plan, folder, question, job, judging, entries, problems)
+    return Setting(plan, folder, question, job, judging, entries, problems, bought)
 
 
 def _judging(plan: Plan, question: Question, job: Job) -> Judging:
@@ -120,6 +126,8 @@ def write_plan(setting: Setting) -> None:
     for name, value, used in (("space", question.space, judging.space), ("cost", question.cost, judging.cost)):
         if _in_memory(value) and used is not None:
             used.save(_file_of(name, setting.folder))
+    if setting.bought is not None:
+        setting.bought.write(setting.folder)
     setting.plan.save(setting.folder / "plan.toml")
 
 
@@ -134,13 +142,17 @@ def _kept(path: Path, wanted: Plan, question: Question, most: int) -> Plan | Non
         return None
     found = _checked(Plan.load(path))
     # data may have moved; what was given in memory is in the folder's name
-    skipped = {"data", *(name for name in ("space", "cost") if not isinstance(getattr(question, name), str | None))}
+    skipped = {
+        "data",
+        "trained_as",
+        *(name for name in ("space", "cost") if not isinstance(getattr(question, name), str | None)),
+    }
     grids = [_strengths(wanted, most)]
     if "epochs" not in question.options:
         skipped.add("epochs")
         grids += [_strengths(wanted, trials) for trials in range(1, most)]
     grid = next((each for each in grids if each == found.strengths), grids[0])
-    wanted = wanted.model_copy(update={"strengths": grid})
+    wanted = wanted.model_copy(update={"strengths": grid, "trained_as": found.trained_as})
     mine, theirs = wanted.plain(), found.plain()
     other = [name for name in sorted({*mine, *theirs} - skipped) if mine.get(name) != theirs.get(name)]
     if other:
@@ -182,7 +194,8 @@ def _checked(plan: Plan) -> Plan:
 
 def _choices(plan: Plan) -> Options:
     """Return what names the folder of a plan; a CPU is left out, as it was before there were other devices."""
-    return {name: value for name, value in plan.plain().items() if (name, value) != ("device", "cpu")}
+    named = {name: value for name, value in plan.plain().items() if (name, value) != ("device", "cpu")}
+    return {name: value for name, value in named.items() if name != "trained_as"}
 
 
 def _asked_by(plan: Plan, question: Question) -> Question:
@@ -234,10 +247,25 @@ def _like(job: Job, plan: Plan) -> Job:
     return job._replace(config=job.config.model_copy(update=sizes))
 
 
-def _affordable(plan: Plan, question: Question, job: Job, rows: int, workers: int, tell: Report) -> Plan:
+def _as_before(
+    plan: Plan, question: Question, job: Job, folder: Path, tell: Report
+) -> tuple[Plan | None, Bought | None]:
+    """Return the plan with what the same budget bought for another comparison, where there is one."""
+    found = taken_over(plan, job.dataset.key, question.budget, folder)
+    if found is None:
+        return None, None
+    taken, bought = found
+    assert taken.trained_as is not None
+    tell("as_before", {"name": taken.trained_as, "epochs": taken.config.epochs})
+    return taken.model_copy(update={"strengths": _strengths(plan, bought.trials)}), bought
+
+
+def _affordable(
+    plan: Plan, question: Question, job: Job, rows: int, workers: int, tell: Report
+) -> tuple[Plan, Bought | None]:
     """Return the plan with the epochs and trials that the budget buys."""
     if "epochs" in question.options:
-        return plan.model_copy(update={"strengths": _strengths(plan, _most(job))})
+        return plan.model_copy(update={"strengths": _strengths(plan, _most(job))}), None
     seconds = budgets.seconds(question.budget)
     wanted = budgets.wanted_epochs(len(job.dataset.train), plan.config.batch_size, job.dataset.kind)
     tell("measuring", {"budget": question.budget})
@@ -247,7 +275,8 @@ def _affordable(plan: Plan, question: Question, job: Job, rows: int, workers: in
         trials = (amount.trials, amount.trials)
         tell("tight", {"budget": question.budget, "epochs": amount.epochs, "trials": trials})
     sized = plan.with_training(epochs=amount.epochs)
-    return sized.model_copy(update={"strengths": _strengths(plan, amount.trials)})
+    bought = Bought.of(plan, sized, job.dataset.key, question.budget, amount.trials)
+    return sized.model_copy(update={"strengths": _strengths(plan, amount.trials)}), bought
 
 
 def _strengths(plan: Plan, trials: int) -> dict[str, tuple[float, ...]]:

@@ -260,7 +260,7 @@ def _finish(setting: Setting, trained: Sequence[Trained], problems: Sequence[str
         model=config.model,
         backbone=config.backbone,
         epochs=config.epochs,
-        training=training_words(config),
+        training=training_words(config) + ("" if plan.trained_as is None else f", as in {plan.trained_as}"),
         label_noise=config.label_noise,
         seeds=plan.chosen_seeds,
         cost=judging.prices,

@@ -22,9 +22,10 @@ from labelspace.training.run import Run
 class Told(TypedDict, total=False):
     """What is told while a comparison is made: each event has some of it.
 
-    ``reading`` names the data, ``measuring`` and ``tight`` the budget; ``plan`` says what will be trained, ``run``
-    which run is finished, ``analysis`` how many there are and how many were there already, ``unchanged`` where everything
-    was found before.
+    ``reading`` names the data, ``features`` says how many samples a frozen network has read and how long that took,
+    ``measuring`` and ``tight`` name the budget, ``as_before`` the comparison whose epochs are taken; ``plan`` says what
+    will be trained, ``run`` which run is finished, ``analysis`` how many there are and how many of them were there
+    already, ``unchanged`` where everything was found before.
     """
 
     data: str
@@ -42,9 +43,10 @@ class Told(TypedDict, total=False):
     phases: dict[str, int]  # the runs of each
     runs: int
     phase: str  # tuning or seeds
-    done: int  # runs of the phase
+    done: int  # runs of the phase, or samples
     of: int
-    name: str  # of the run's folder
+    seconds: float
+    name: str  # of the folder of the run, or of the other comparison
     accuracy: float
     nll: float
     there: int  # runs that were finished before
