@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from labelspace.comparison.training import Told
 
 EVERY = 0.5  # seconds between looks at the runs' folders
+FEATURES = "computing features"
 PHASES = {"tuning": "tuning strengths", "seeds": "training seeds"}
 
 
@@ -44,6 +45,8 @@ class ComparisonBars:
 
     def report(self, event: str, numbers: "Told") -> None:
         """Take a report."""
+        if event == "features":
+            self._read(numbers["done"], numbers["of"], numbers["seconds"])
         if event == "measuring":
             self._say(f"measuring one epoch, to see what a budget of {numbers['budget']} buys …")
         if event == "as_before":
@@ -75,6 +78,15 @@ class ComparisonBars:
         )
         if plan["left_out"]:
             self._say(f"left out, for want of a label space (--space): {', '.join(plan['left_out'])}")
+
+    def _read(self, done: int, of: int, seconds: float) -> None:
+        """Show how far a frozen network has read the samples."""
+        if FEATURES not in self.phases:
+            self._say(f"computing features of {of:,} samples, once: they are kept, and the budget pays for them")
+            self.phases[FEATURES] = self.bar.add_task(FEATURES, total=of)
+        self.bar.update(self.phases[FEATURES], completed=done)
+        if done == of:
+            self._say(f"features took {seconds:.0f} s")
 
     def _advance(self, phase: str, done: int) -> None:
         if phase not in self.phases:

@@ -23,6 +23,7 @@ from labelspace.comparison.judging import Judging
 from labelspace.comparison.knowledge import discriminants
 from labelspace.comparison.plan import TRIALS, Plan, make_plan
 from labelspace.comparison.question import Question
+from labelspace.comparison.reading import Reading
 from labelspace.comparison.sequences import Sequences
 from labelspace.comparison.training import Report
 from labelspace.criteria import criterion_class
@@ -65,7 +66,8 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
         question = _asked_by(plan, question)
     tell("reading", {"data": question.data})
     draft = plan or _draft(question)
-    job = _job(draft, question.dataset)
+    reading = Reading(tell)
+    job = _job(draft, question.dataset, reading)
     if plan is None:
         question = question.about(job.dataset)
         draft = _draft(question)
@@ -100,7 +102,7 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
         if plan is None and not fresh and "epochs" not in question.options:
             plan, bought = _as_before(draft, question, job, folder, tell)
         if plan is None:
-            plan, bought = _affordable(draft, question, _like(job, draft), len(entries), workers, tell)
+            plan, bought = _affordable(draft, question, _like(job, draft), len(entries), workers, reading)
         entries = entries_of(plan)
     entries, problems = buildable(entries, plan, job)
     plan = _with_files(plan, folder, question)
@@ -222,10 +224,11 @@ def _draft(question: Question) -> Plan:
     return _checked(make_plan(**{"epochs": 1, **fixed, **named, "model": question.model, **question.options}))
 
 
-def _job(plan: Plan, dataset: Dataset | None) -> Job:
+def _job(plan: Plan, dataset: Dataset | None, reading: Reading) -> Job:
     config = plan.config.model_copy(update={"seed": plan.chosen_seeds[0]})
     with own_threads_and_draws(config):
-        job = prepare(config, dataset)
+        job = prepare(config, dataset, progress=reading)
+        reading.end()
         # a model that cannot be built ends it here
         make_learner(job.config, Outline.of(job.dataset), job.space, job.options)
         return job
@@ -261,12 +264,12 @@ def _as_before(
 
 
 def _affordable(
-    plan: Plan, question: Question, job: Job, rows: int, workers: int, tell: Report
+    plan: Plan, question: Question, job: Job, rows: int, workers: int, reading: Reading
 ) -> tuple[Plan, Bought | None]:
-    """Return the plan with the epochs and trials that the budget buys."""
+    """Return the plan with the epochs and trials that the budget buys, of which the features have taken their part."""
     if "epochs" in question.options:
         return plan.model_copy(update={"strengths": _strengths(plan, _most(job))}), None
-    seconds = budgets.seconds(question.budget)
+    tell, seconds = reading.tell, budgets.seconds(question.budget) - reading.seconds
     wanted = budgets.wanted_epochs(len(job.dataset.train), plan.config.batch_size, job.dataset.kind)
     tell("measuring", {"budget": question.budget})
     pace = budgets.pace(job)

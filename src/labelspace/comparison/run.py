@@ -54,7 +54,8 @@ def compare(
     Every method's strength is chosen on validation data with the same number of trials; every method is judged with
     argmax and with temperature + minimum-cost decisions; the reference is the free rival, one-hot labels with those
     decisions. Pairs of texts are judged by BLEU, or what their reader says, instead of costs, and by default with the
-    methods' own strengths. Killed and called again, it goes on where it was.
+    methods' own strengths. Killed and called again, it goes on where it was. Nothing is trained twice: runs that
+    another comparison in the same folder has finished are taken over, and the epochs that the same budget bought there.
 
     Args:
         data: anything that ``labelspace.data.load`` takes: a name, a folder or file, or something in memory (a pair
@@ -75,8 +76,8 @@ def compare(
             given.
         plan: a plan that an earlier comparison left. It says everything above and all options, which must then be left
             out; but data that are only in memory are given again.
-        out: the folder that holds comparisons.
-        fresh: start over instead of going on.
+        out: the folder that holds comparisons, which share finished runs.
+        fresh: start over instead of going on, and take nothing over from other comparisons.
         executor: where to compute; processes of one thread each by default.
         report: told of every step.
         command: how it was asked for, for the report.
