@@ -42,6 +42,7 @@ def test_every_field_survives(tmp_path: Path) -> None:
         probabilities="inverted",
         margin=0.1,
         level=0.9,
+        trained_as="digits-0a1b2c3d",
     )
     assert set(Plan.model_fields) == plan.model_fields_set
     assert again == plan
