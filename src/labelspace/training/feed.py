@@ -21,8 +21,7 @@ from labelspace.training.config import Config
 from labelspace.training.preprocessed import InputFacts, Preprocessing
 from labelspace.training.ranges import ranges_of
 
-EXTRACTED = 64  # samples that a frozen network reads at a time
-PIECE = 4 * EXTRACTED  # samples whose features are kept at a time: some seconds of work
+EXTRACTED = 64  # samples that a frozen network reads at a time, and whose features are kept at a time: seconds of work
 BATCH = 1024  # samples that a trained one does
 HALF = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 IN_MEMORY = 2**30  # bytes; above that, samples are normalised batch by batch
@@ -201,12 +200,10 @@ def _features(split: Split, backbone: Backbone, name: str, told: pieces.Progress
     samples = split.x if split.text is None else split.text
 
     def compute(start: int, end: int) -> digests.Array:
-        starts = range(start, end, EXTRACTED)
-        found = [backbone.extract(backbone.prepare(samples[at : min(at + EXTRACTED, end)])) for at in starts]
-        return torch.cat(found).numpy()
+        return backbone.extract(backbone.prepare(samples[start:end])).numpy()
 
     key = digests.of_values(name, backbone.key)
-    entry = pieces.fetch(key, len(split), PIECE, compute, told or (lambda done: None))
+    entry = pieces.fetch(key, len(split), EXTRACTED, compute, told or (lambda done: None))
     return replace(split, x=torch.from_numpy(entry.rows), text=None)
 
 
