@@ -190,7 +190,7 @@ class RunFolder:
 
     def result(self) -> RunResult:
         """Return the result of a finished run."""
-        self._digests()  # its own among them
+        self.digests()  # its own among them
         found = self._json(RESULT, "key")
         parts = {"validation": dict, "test": dict, "search": dict}
         self._check_kinds(RESULT, found, {"key": str, **parts, "epochs": int, "best_epoch": int, "train_samples": int})
@@ -213,7 +213,7 @@ class RunFolder:
     def translations(self) -> dict[str, list[str]]:
         """Return what a model of sequences made of the sources of each part; nothing of other runs."""
         if not (self.path / TRANSLATIONS).is_file():
-            if TRANSLATIONS in self._digests():
+            if TRANSLATIONS in self.digests():
                 raise self.unsound(TRANSLATIONS, "it is missing")
             return {}
         found: dict[str, list[str]] = {}
@@ -248,7 +248,7 @@ class RunFolder:
 
     def content(self, name: str) -> bytes:
         """Return what a file holds, read once; refuse what is not what the run was finished with."""
-        content, wanted = self._bytes(name), self._digests().get(name)
+        content, wanted = self._bytes(name), self.digests().get(name)
         if wanted is not None and _files.digest(content) != wanted:
             self.damaged(name, "its content is not what the run was finished with")
         return content
@@ -273,7 +273,7 @@ class RunFolder:
                 self.damaged(name, "it is missing")
         return there
 
-    def _digests(self) -> dict[str, str]:
+    def digests(self) -> dict[str, str]:
         """Return the digests of the files that have one; nothing of a run that is not finished."""
         if self._known is None:
             self._known = {}

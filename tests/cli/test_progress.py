@@ -31,7 +31,7 @@ def test_the_plan_is_said_before_training(monkeypatch: pytest.MonkeyPatch) -> No
         bars.report("rehearsing", {"folder": "runs/x"})
         bars.report("plan", PLAN)
         bars.report("run", {"phase": "tuning", "done": 3})
-        bars.report("analysis", {})
+        bars.report("analysis", {"runs": 10, "there": 0})
     text = "\n".join(said)
     for part in (
         "a budget of 10m",
@@ -57,3 +57,32 @@ def test_runs_show_where_they_are(tmp_path: Path) -> None:
     assert (task.completed, task.total, task.description) == (2, 9, "  lls seed 3")
     bars._show("lls-0a1b-seed3", tmp_path / "gone")
     assert len(bars.bar.tasks) == 1
+
+
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [
+        (0, "judging on test data …"),
+        (62, "62 of 96 runs were there already; judging on test data …"),
+        (96, "nothing was trained: all 96 runs were there already; judging on test data …"),
+    ],
+)
+def test_what_was_there_already_is_said(there: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    ComparisonBars().report("analysis", {"runs": 96, "there": there})
+    assert capsys.readouterr().err == f"{said}\n"
+
+
+def test_features_have_a_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    bars = ComparisonBars()
+    for done in (256, 512, 700):
+        bars.report("features", {"done": done, "of": 700, "seconds": 41.7})
+    (task,) = bars.bar.tasks
+    assert (task.completed, task.total, task.description) == (700, 700, "computing features")
+    first, last = capsys.readouterr().err.splitlines()
+    assert first == "computing features of 700 samples, once: they are kept, and the budget pays for them"
+    assert last == "features took 42 s"
+
+
+def test_whose_epochs_are_taken_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    ComparisonBars().report("as_before", {"name": "digits-0a1b", "epochs": 12})
+    assert capsys.readouterr().err == "trained as in digits-0a1b: 12 epochs (--fresh measures the budget anew)\n"

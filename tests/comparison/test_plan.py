@@ -44,6 +44,7 @@ def test_every_field_survives(tmp_path: Path) -> None:
         level=0.9,
         rehearse=True,
         rehearsal=[{"learning_rate": 1e-5, "weight_decay": 0.0, "epochs": 3, "nll": 0.1 + 0.2}],
+        trained_as="digits-0a1b2c3d",
     )
     assert set(Plan.model_fields) == plan.model_fields_set
     assert again == plan

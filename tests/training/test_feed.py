@@ -52,6 +52,27 @@ def test_extracted_once_and_kept_by_content() -> None:
     assert other.calls > 0, "other weights are other features"
 
 
+def test_extraction_that_was_stopped_goes_on() -> None:
+    digits, told = data.load("digits"), []
+    stopped, whole, again = Corners(), Corners("corners/2"), Corners()
+    expected = extract(digits, whole)
+
+    def stop(done: int, of: int) -> None:
+        told.append(done)
+        if len(told) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        extract(digits, stopped, stop)
+    found = extract(digits, again, lambda done, of: told.append(of - done))
+    assert again.calls == whole.calls - stopped.calls
+    assert stopped.calls == 2
+    assert told[:2] == [64, 128]
+    assert told[-1] == 0
+    for part, split in found.parts.items():
+        torch.testing.assert_close(split.x, expected.parts[part].x, rtol=0, atol=0)
+
+
 def test_heads_train_on_features() -> None:
     run = train(extract(data.load("digits"), Corners()), method="lls", epochs=3)
     assert run.config.model == "mlp-128"

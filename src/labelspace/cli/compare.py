@@ -178,8 +178,10 @@ def compare(
     data_dir: shared.DataDir = None,
     examples: Annotated[int, typer.Option(help="Put so many pictures of costly mistakes into the report.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Runs at a time; all cores by default.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder that holds comparisons; the same command resumes.")] = Path("runs"),
-    fresh: Annotated[bool, typer.Option("--fresh", help="Start over instead of going on.")] = False,
+    out: Annotated[
+        Path, typer.Option(help="Folder that holds comparisons: the same command resumes, others share its runs.")
+    ] = Path("runs"),
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over: train everything anew.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")] = False,
 ) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from labelspace.comparison.training import Told
 
 EVERY = 0.5  # seconds between looks at the runs' folders
+FEATURES = "computing features"
 PHASES = {"rehearsal": "choosing rate, decay and epochs", "tuning": "tuning strengths", "seeds": "training seeds"}
 
 
@@ -44,8 +45,12 @@ class ComparisonBars:
 
     def report(self, event: str, numbers: "Told") -> None:
         """Take a report."""
+        if event == "features":
+            self._read(numbers["done"], numbers["of"], numbers["seconds"])
         if event == "measuring":
             self._say(f"measuring one epoch, to see what a budget of {numbers['budget']} buys …")
+        if event == "as_before":
+            self._say(f"trained as in {numbers['name']}: {numbers['epochs']} epochs (--fresh measures the budget anew)")
         if event == "tight":
             tried = _trials(numbers["trials"])
             self._say(f"even {numbers['epochs']} epochs and {tried} take longer than {numbers['budget']}; going on")
@@ -57,7 +62,7 @@ class ComparisonBars:
         if event == "run":
             self._advance(numbers["phase"], numbers["done"])
         if event == "analysis":
-            self._say("judging on test data …")
+            self._say(_there(numbers["there"], numbers["runs"]) + "judging on test data …")
         if event == "unchanged":
             self._say("nothing was trained or judged: all of it was finished before")
 
@@ -77,6 +82,15 @@ class ComparisonBars:
         )
         if plan["left_out"]:
             self._say(f"left out, for want of a label space (--space): {', '.join(plan['left_out'])}")
+
+    def _read(self, done: int, of: int, seconds: float) -> None:
+        """Show how far a frozen network has read the samples."""
+        if FEATURES not in self.phases:
+            self._say(f"computing features of {of:,} samples, once: they are kept, and the budget pays for them")
+            self.phases[FEATURES] = self.bar.add_task(FEATURES, total=of)
+        self.bar.update(self.phases[FEATURES], completed=done)
+        if done == of:
+            self._say(f"features took {seconds:.0f} s")
 
     def _advance(self, phase: str, done: int) -> None:
         if phase not in self.phases:
@@ -106,6 +120,13 @@ class ComparisonBars:
             method, _, seed = name.rpartition("-seed")
             self.runs[name] = self.bar.add_task(f"  {method.rpartition('-')[0]} seed {seed}", total=total)
         self.bar.update(self.runs[name], completed=done)
+
+
+def _there(there: int, runs: int) -> str:
+    """Return how much of the training was done before, in words; nothing where none was."""
+    if there == runs:
+        return f"nothing was trained: all {runs} runs were there already; "
+    return f"{there} of {runs} runs were there already; " if there else ""
 
 
 def _trials(counts: tuple[int, int]) -> str:

@@ -185,8 +185,10 @@ class TrainingBar:
 
     def report(self, event: str, numbers: "Numbers") -> None:
         """Take a report of the training loop."""
-        if event in ("resumed", "saved", "finished"):
+        if event in ("resumed", "saved", "finished", "features"):
             kept(True)
+        if event == "features":
+            self.bar.update(self.task, completed=int(numbers["done"]), total=int(numbers["of"]), note="features")
         if event == "resumed":
             errors.print(f"going on at epoch {numbers['epoch']}, step {numbers['step']}", style="yellow")
         if event == "finished":

@@ -24,7 +24,7 @@ from labelspace.training.config import generator
 from labelspace.training.run import Run
 
 BEST = "best"
-OWN = ("plan.toml", results.NAME, "report.html", *results.DRAWN_FROM, "given-*")
+OWN = ("plan.toml", "bought.json", results.NAME, "report.html", *results.DRAWN_FROM, "given-*")
 
 
 def folder_of(out: str | Path, data: str, request: Mapping[str, object]) -> Path:
@@ -58,6 +58,11 @@ def opened(folder: Path, fresh: bool) -> Iterator[None]:
             expected = "a folder that can be written to"
             raise _checks.fail("compare", "out", expected, f"{folder} ({error.strerror})", remedy) from error
         yield
+
+
+def others(folder: Path) -> list[Path]:
+    """Return where the runs of other comparisons are that lie beside a folder."""
+    return sorted(runs for runs in folder.parent.glob("*/runs") if runs.parent.name != folder.name)
 
 
 def _sweep(folder: Path) -> None:

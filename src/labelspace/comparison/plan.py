@@ -49,6 +49,7 @@ class Plan(BaseModel):
         description="choose rate, decay and epochs for the reference first; if not said, where a budget sets epochs",
     )
     rehearsal: tuple[Rehearsed, ...] = Field((), description="what was tried for that; the choice is in the plan")
+    trained_as: str | None = Field(None, description="the comparison from which epochs and what else is chosen come")
 
     @field_validator("seeds", mode="before")
     @classmethod

@@ -7,6 +7,7 @@ from labelspace import _checks, _devices
 from labelspace.comparison import budget as budgets
 from labelspace.comparison import folder as folders
 from labelspace.comparison.classified import Classified
+from labelspace.comparison.earlier import Bought, taken_over
 from labelspace.comparison.entries import (
     DEFAULT,
     Entry,
@@ -22,6 +23,7 @@ from labelspace.comparison.judging import Judging
 from labelspace.comparison.knowledge import discriminants
 from labelspace.comparison.plan import TRIALS, Plan, make_plan
 from labelspace.comparison.question import Question
+from labelspace.comparison.reading import Reading
 from labelspace.comparison.rehearsal import TUNED, USUAL_RUNS
 from labelspace.comparison.sequences import Sequences
 from labelspace.comparison.training import Report
@@ -46,6 +48,7 @@ class Setting(NamedTuple):
     entries: list[Entry]
     problems: list[str]  # strengths that cannot be tried, and why
     rehearse: bool  # whether rate, decay and epochs are still to be chosen
+    bought: Bought | None = None  # what a budget bought now, for comparisons to come
 
 
 def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, workers: int, tell: Report) -> Setting:
@@ -67,7 +70,8 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
         question = _asked_by(plan, question)
     tell("reading", {"data": question.data})
     draft = plan or _draft(question)
-    job = _job(draft, question.dataset)
+    reading = Reading(tell)
+    job = _job(draft, question.dataset, reading)
     if plan is None:
         question = question.about(job.dataset)
         draft = _draft(question)
@@ -94,16 +98,20 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
         remedy = "Methods that need a label space were left out: give one with --space, or choose others."
         raise _checks.fail("compare", "methods", "something to compare one-hot labels with", "one-hot alone", remedy)
     buildable(entries, draft, job)
+    bought = None
     if plan is None:
         draft = _sized(draft, question, job)
         # a budget would be measured anew, and might buy something else
-        kept = None if fresh else _kept(folder / "plan.toml", draft, question, job)
-        plan = kept or _affordable(draft, question, _like(job, draft), len(entries), workers, tell)
+        plan = None if fresh else _kept(folder / "plan.toml", draft, question, job)
+        if plan is None and not fresh and "epochs" not in question.options:
+            plan, bought = _as_before(draft, question, job, folder, tell)
+        if plan is None:
+            plan, bought = _affordable(draft, question, _like(job, draft), len(entries), workers, reading)
         entries = entries_of(plan)
     entries, problems = buildable(entries, plan, job)
     plan = _with_files(plan, folder, question)
     rehearse = not repeated and _rehearses(question, job) and not plan.rehearsal
-    return Setting(plan, folder, question, job, judging, entries, problems + _too_short(plan, job), rehearse)
+    return Setting(plan, folder, question, job, judging, entries, problems + _too_short(plan, job), rehearse, bought)
 
 
 def _rehearses(question: Question, job: Job) -> bool:
@@ -146,6 +154,8 @@ def write_plan(setting: Setting) -> None:
     for name, value, used in (("space", question.space, judging.space), ("cost", question.cost, judging.cost)):
         if _in_memory(value) and used is not None:
             used.save(_file_of(name, setting.folder))
+    if setting.bought is not None:
+        setting.bought.write(setting.folder)
     setting.plan.save(setting.folder / "plan.toml")
 
 
@@ -162,12 +172,12 @@ def _kept(path: Path, wanted: Plan, question: Question, job: Job) -> Plan | None
     # data may have moved; what was given in memory is in the folder's name
     skipped = {"data", *(name for name in ("space", "cost") if not isinstance(getattr(question, name), str | None))}
     most, chosen = _most(job), _chosen_here(question, job)
-    skipped |= {*chosen, "rehearsal"}
+    skipped |= {*chosen, "rehearsal", "trained_as"}
     grids = [_strengths(wanted, most)]
     if "epochs" not in question.options:
         grids += [_strengths(wanted, trials) for trials in range(1, most)]
     grid = next((each for each in grids if each == found.strengths), grids[0])
-    wanted = wanted.model_copy(update={"strengths": grid})
+    wanted = wanted.model_copy(update={"strengths": grid, "trained_as": found.trained_as})
     mine, theirs = wanted.plain(), found.plain()
     other = [name for name in sorted({*mine, *theirs} - skipped) if mine.get(name) != theirs.get(name)]
     if other:
@@ -216,7 +226,8 @@ def _checked(plan: Plan) -> Plan:
 
 def _choices(plan: Plan) -> Options:
     """Return what names the folder of a plan; a CPU is left out, as it was before there were other devices."""
-    return {name: value for name, value in plan.plain().items() if (name, value) != ("device", "cpu")}
+    named = {name: value for name, value in plan.plain().items() if (name, value) != ("device", "cpu")}
+    return {name: value for name, value in named.items() if name != "trained_as"}
 
 
 def _asked_by(plan: Plan, question: Question) -> Question:
@@ -243,10 +254,11 @@ def _draft(question: Question) -> Plan:
     return _checked(make_plan(**{"epochs": 1, **fixed, **named, "model": question.model, **question.options}))
 
 
-def _job(plan: Plan, dataset: Dataset | None) -> Job:
+def _job(plan: Plan, dataset: Dataset | None, reading: Reading) -> Job:
     config = plan.config.model_copy(update={"seed": plan.chosen_seeds[0]})
     with own_threads_and_draws(config):
-        job = prepare(config, dataset)
+        job = prepare(config, dataset, progress=reading)
+        reading.end()
         # a model that cannot be built ends it here
         make_learner(job.config, Outline.of(job.dataset), job.space, job.options)
         return job
@@ -274,11 +286,26 @@ def _like(job: Job, plan: Plan) -> Job:
     return job._replace(config=job.config.model_copy(update=sizes))
 
 
-def _affordable(plan: Plan, question: Question, job: Job, rows: int, workers: int, tell: Report) -> Plan:
-    """Return the plan with the epochs and trials that the budget buys."""
+def _as_before(
+    plan: Plan, question: Question, job: Job, folder: Path, tell: Report
+) -> tuple[Plan | None, Bought | None]:
+    """Return the plan with what the same budget bought for another comparison, where there is one."""
+    found = taken_over(plan, job.dataset.key, question.budget, folder)
+    if found is None:
+        return None, None
+    taken, bought = found
+    assert taken.trained_as is not None
+    tell("as_before", {"name": taken.trained_as, "epochs": taken.config.epochs})
+    return taken.model_copy(update={"strengths": _strengths(plan, bought.trials)}), bought
+
+
+def _affordable(
+    plan: Plan, question: Question, job: Job, rows: int, workers: int, reading: Reading
+) -> tuple[Plan, Bought | None]:
+    """Return the plan with the epochs and trials that the budget buys, of which the features have taken their part."""
     if "epochs" in question.options:
-        return plan.model_copy(update={"strengths": _strengths(plan, _most(job))})
-    seconds = budgets.seconds(question.budget)
+        return plan.model_copy(update={"strengths": _strengths(plan, _most(job))}), None
+    tell, seconds = reading.tell, budgets.seconds(question.budget) - reading.seconds
     wanted = budgets.wanted_epochs(len(job.dataset.train), plan.config.batch_size, job.dataset.kind)
     tell("measuring", {"budget": question.budget})
     pace = budgets.pace(job)
@@ -288,7 +315,8 @@ def _affordable(plan: Plan, question: Question, job: Job, rows: int, workers: in
         trials = (amount.trials, amount.trials)
         tell("tight", {"budget": question.budget, "epochs": amount.epochs, "trials": trials})
     sized = plan.with_training(epochs=amount.epochs)
-    return sized.model_copy(update={"strengths": _strengths(plan, amount.trials)})
+    bought = Bought.of(plan, sized, job.dataset.key, question.budget, amount.trials)
+    return sized.model_copy(update={"strengths": _strengths(plan, amount.trials)}), bought
 
 
 def _strengths(plan: Plan, trials: int) -> dict[str, tuple[float, ...]]:

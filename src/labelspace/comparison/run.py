@@ -55,7 +55,8 @@ def compare(
     Every method's strength is chosen on validation data with the same number of trials; every method is judged with
     argmax and with temperature + minimum-cost decisions; the reference is the free rival, one-hot labels with those
     decisions. Pairs of texts are judged by BLEU, or what their reader says, instead of costs, and by default with the
-    methods' own strengths. Killed and called again, it goes on where it was.
+    methods' own strengths. Killed and called again, it goes on where it was. Nothing is trained twice: runs that
+    another comparison in the same folder has finished are taken over, and the epochs that the same budget bought there.
 
     Args:
         data: anything that ``labelspace.data.load`` takes: a name, a folder or file, or something in memory (a pair
@@ -76,8 +77,8 @@ def compare(
             given.
         plan: a plan that an earlier comparison left. It says everything above and all options, which must then be left
             out; but data that are only in memory are given again.
-        out: the folder that holds comparisons.
-        fresh: start over instead of going on.
+        out: the folder that holds comparisons, which share finished runs.
+        fresh: start over instead of going on, and take nothing over from other comparisons.
         executor: where to compute; processes of one thread each by default.
         report: told of every step.
         command: how it was asked for, for the report.
@@ -118,22 +119,24 @@ def compare(
     setting = set_up(question, given, out, fresh, getattr(executor, "workers", 1), tell)
     with folders.opened(setting.folder, fresh):
         write_plan(setting)
-        setting = _rehearsed(setting, executor, report)
+        elsewhere = () if fresh else folders.others(setting.folder)
+        setting = _rehearsed(setting, executor, report, elsewhere)
         earlier = None if fresh else _earlier(setting)
         write_plan(setting)
         tell("plan", _announced(setting))
-        result = _answered(setting, executor, report, command, earlier)
+        result = _answered(setting, executor, report, command, earlier, elsewhere)
     return Comparison(setting.folder, result)
 
 
-def _rehearsed(setting: Setting, executor: Executor, report: Report | None) -> Setting:
+def _rehearsed(setting: Setting, executor: Executor, report: Report | None, elsewhere: Sequence[Path]) -> Setting:
     """Return the setting with the rate, decay and epochs that suit the reference, where they are to be chosen."""
     if not setting.rehearse:
         return setting
     if report is not None:
         report("rehearsing", {"folder": str(setting.folder)})
     plan, job = setting.plan, setting.job
-    trainer = Trainer(plan, setting.folder, setting.judging, setting.question.dataset, job, executor, report)
+    dataset = setting.question.dataset
+    trainer = Trainer(plan, setting.folder, setting.judging, dataset, job, executor, report, elsewhere=elsewhere)
     steps = -(-len(job.dataset.train) // plan.config.batch_size)
     with own_threads_and_draws(job.config), threadpool_limits(1):
         chosen = rehearse(
@@ -143,16 +146,22 @@ def _rehearsed(setting: Setting, executor: Executor, report: Report | None) -> S
             steps,
             lambda configs: trainer.runs("rehearsal", configs),
         )
-    return setting._replace(plan=chosen)
+    bought = None if setting.bought is None else setting.bought.after(chosen)
+    return setting._replace(plan=chosen, bought=bought)
 
 
 def _answered(
-    setting: Setting, executor: Executor, report: Report | None, command: str | None, earlier: Result | None
+    setting: Setting,
+    executor: Executor,
+    report: Report | None,
+    command: str | None,
+    earlier: Result | None,
+    elsewhere: Sequence[Path],
 ) -> Result:
     """Train and judge everything; return what was found, which may have been found before."""
     dataset, job = setting.question.dataset, setting.job
     known = {} if earlier is None else {trial.run: trial for row in earlier.rows for trial in row.trials if trial.run}
-    trainer = Trainer(setting.plan, setting.folder, setting.judging, dataset, job, executor, report, known)
+    trainer = Trainer(setting.plan, setting.folder, setting.judging, dataset, job, executor, report, known, elsewhere)
     # small tensors beside busy workers: a second thread would only wait for them
     with own_threads_and_draws(setting.job.config), threadpool_limits(1):
         trained = trainer.train(setting.entries)
@@ -163,7 +172,7 @@ def _answered(
                 report("unchanged", {"folder": str(setting.folder)})
             return earlier
         if report is not None:
-            report("analysis", {})
+            report("analysis", {"runs": len(trainer.there), "there": sum(trainer.there.values())})
         repeated = f"labelspace compare --plan {shlex.quote(str(setting.folder / 'plan.toml'))}"
         return _finish(setting, trained, problems, command or repeated)
 
@@ -283,7 +292,7 @@ def _finish(setting: Setting, trained: Sequence[Trained], problems: Sequence[str
         model=config.model,
         backbone=config.backbone,
         epochs=config.epochs,
-        training=training_words(config),
+        training=training_words(config) + ("" if plan.trained_as is None else f", as in {plan.trained_as}"),
         label_noise=config.label_noise,
         seeds=plan.chosen_seeds,
         cost=judging.prices,

@@ -22,9 +22,10 @@ from labelspace.training.run import Run
 class Told(TypedDict, total=False):
     """What is told while a comparison is made: each event has some of it.
 
-    ``reading`` names the data, ``measuring`` and ``tight`` the budget, ``rehearsing`` the folder; ``plan`` says what
-    will be trained, ``run`` which run is finished, ``analysis`` says nothing more, ``unchanged`` where everything was
-    found before.
+    ``reading`` names the data, ``features`` says how many samples a frozen network has read and how long that took,
+    ``measuring`` and ``tight`` name the budget, ``as_before`` the comparison whose epochs are taken, ``rehearsing`` the
+    folder; ``plan`` says what will be trained, ``run`` which run is finished, ``analysis`` how many there are and how
+    many of them were there already, ``unchanged`` where everything was found before.
     """
 
     data: str
@@ -43,11 +44,13 @@ class Told(TypedDict, total=False):
     phases: dict[str, int]  # the runs of each
     runs: int
     phase: str  # rehearsal, tuning or seeds
-    done: int  # runs of the phase
+    done: int  # runs of the phase, or samples
     of: int
-    name: str  # of the run's folder
+    seconds: float
+    name: str  # of the folder of the run, or of the other comparison
     accuracy: float
     nll: float
+    there: int  # runs that were finished before
 
 
 Report = Callable[[str, Told], None]  # takes the event's name too
@@ -65,6 +68,7 @@ class Trainer:
         executor: where to compute.
         report: told of every finished run.
         known: trials that were judged before, by the names of their runs.
+        elsewhere: folders of runs of other comparisons, of which finished ones are taken over.
     """
 
     def __init__(
@@ -77,15 +81,17 @@ class Trainer:
         executor: Executor | None,
         report: Report | None,
         known: Mapping[str, Trial] = MappingProxyType({}),
+        elsewhere: Sequence[Path] = (),
     ) -> None:
         """Keep what all runs share."""
         self.plan, self.folder, self.judging = plan, folder, judging
         self.dataset, self.job, self.executor, self.report = dataset, job, executor, report
-        self.base, self.known = plan.training(), known
+        self.base, self.known, self.elsewhere = plan.training(), known, elsewhere
         self.seeds = plan.chosen_seeds
         self.problems: list[str] = []
         self.failures: list[Failure] = []
         self.tuned: dict[str, Run] = {}  # of each row, the run of the strength that was chosen
+        self.there: dict[str, bool] = {}  # of each run, whether it was finished before
 
     def train(self, entries: Sequence[Entry]) -> list[Trained]:
         """Return every row that could be trained; ``problems`` says which could not, and why."""
@@ -154,6 +160,7 @@ class Trainer:
             job=self.job,
             executor=self.executor,
             report=self._reporter(phase),
+            elsewhere=self.elsewhere,
         )
         wanted = self.job.config.data_key
         if any(isinstance(each, Run) and each.config.data_key != wanted for each in found):
@@ -161,18 +168,17 @@ class Trainer:
         self.failures += [each for each in found if isinstance(each, Failure)]
         return [None if isinstance(each, Failure) else each for each in found]
 
-    def _reporter(self, phase: str) -> RunReport | None:
-        report = self.report
-        if report is None:
-            return None
-
+    def _reporter(self, phase: str) -> RunReport:
         def tell(event: str, run: FinishedRun) -> None:
+            self.there.setdefault(run["name"], run["there"])
+            if self.report is None:
+                return
             told: Told = {"phase": phase, "done": run["done"], "of": run["of"], "name": run["name"]}
             if "accuracy" in run:
                 told["accuracy"] = run["accuracy"]
             if "nll" in run:
                 told["nll"] = run["nll"]
-            report(event, told)
+            self.report(event, told)
 
         return tell
 

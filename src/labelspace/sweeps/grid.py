@@ -37,6 +37,7 @@ class FinishedRun(TypedDict):
     name: str  # of its folder
     accuracy: NotRequired[float]  # on test data, where there are any
     nll: NotRequired[float]
+    there: bool  # it was finished before
 
 
 RunReport = Callable[[str, FinishedRun], None]
@@ -66,10 +67,18 @@ class SweepError(WorkError):
         super().__init__(f"{len(self.failures)} runs failed; the finished ones are kept.\n{shown}")
 
 
+class Part(NamedTuple):
+    """Places of configurations that make one task, and whether they train together, also where one alone is left."""
+
+    members: list[int]
+    together: bool
+
+
 class Task(NamedTuple):
     """One run to do, or several that train together; dataset and space are given where they have no name."""
 
     configs: tuple[Config, ...]
+    together: bool
     dataset: Dataset | Path | None = None  # where ``data.given`` wrote it, for a task that goes to another process
     space: LabelSpace | None = None
     plugins: tuple[Plugin, ...] = ()  # methods and models that were registered in the parent alone
@@ -115,6 +124,7 @@ def outcomes(
     report: RunReport | None = None,
     vectorise: bool = True,
     job: Job | None = None,
+    elsewhere: Sequence[Path] = (),
 ) -> list[Run | Failure]:
     """Do all runs and return, in the order of the configurations, each run or why it failed.
 
@@ -130,8 +140,9 @@ def outcomes(
         checkpoint_seconds: how often a run writes a checkpoint.
         report: called with ``"run"`` and its numbers as each one finishes.
         vectorise: train options and seeds of a small network together where that is faster (their ``path`` says so);
-            on the CPU only.
+            on the CPU only. A run that is there already is taken whichever way it was computed.
         job: prepared from a configuration of the same data, where there is one: they are then not read again.
+        elsewhere: other folders of runs: what is finished there is taken over into ``out``, not computed.
     """
     forget()
     folder, executor = Path(out), executor or Processes()
@@ -139,11 +150,14 @@ def outcomes(
     if dataset is not None and not isinstance(dataset, Dataset):
         dataset = as_dataset(dataset, configs[0].data_options if configs else None)
     configs = [known_device(config) for config in configs]
-    parts = [[number] for number in range(len(configs))]
+    grouped = [[number] for number in range(len(configs))]
     if vectorise:
-        parts = partition([known_model(config, dataset) for config in configs], getattr(executor, "workers", 1))
-    runs = _present(parts, configs, Present(folder, dataset, space, job), report)
-    left = [part for part in parts if part[0] not in runs]
+        grouped = partition([known_model(config, dataset) for config in configs], getattr(executor, "workers", 1))
+    parts = [Part(numbers, len(numbers) > 1) for numbers in grouped]
+    runs = _present(parts, configs, Present(folder, dataset, space, job, elsewhere), vectorise, report)
+    # how a run is computed depends on all that were asked for, not on which of them are left
+    left = [part._replace(members=[number for number in part.members if number not in runs]) for part in parts]
+    left = [part for part in left if part.members]
     failures: dict[int, Failure] = {}
     found: dict[int, str] = {}
     with _tasks(left, configs, dataset, space, folder, executor) as tasks:
@@ -156,27 +170,29 @@ def outcomes(
                 found[number] = name
                 if report is not None:
                     test = RunFolder(folder / name).result()["test"]
-                    report("run", _finished(len(runs) + len(found), len(configs), name, test))
+                    report("run", _finished(len(runs) + len(found), len(configs), name, test, there=False))
     runs |= {number: whole(folder / name, Run.of_folder) for number, name in found.items()}
     return [failures.get(number) or runs[number] for number in range(len(configs))]
 
 
 def _present(
-    parts: list[list[int]], configs: Sequence[Config], present: Present, report: RunReport | None
+    parts: Sequence[Part], configs: Sequence[Config], present: Present, vectorise: bool, report: RunReport | None
 ) -> dict[int, Run]:
-    """Return the runs of parts of which nothing is left to do."""
+    """Return the runs that are there already."""
     runs: dict[int, Run] = {}
-    for part in parts:
-        for number, run in zip(part, present.runs([configs[number] for number in part]), strict=False):
-            runs[number] = run
+    for members, together in parts:
+        paths = ("vectorised", "loop") if together else ("loop", "vectorised")
+        found = present.runs([configs[number] for number in members], paths if vectorise else ("loop",))
+        for place, run in found.items():
+            runs[members[place]] = run
             if report is not None:
                 name = run.config.run_name()
-                report("run", _finished(len(runs), len(configs), name, run.result["test"]))
+                report("run", _finished(len(runs), len(configs), name, run.result["test"], there=True))
     return runs
 
 
-def _finished(done: int, of: int, name: str, test: Mapping[str, float]) -> FinishedRun:
-    told: FinishedRun = {"done": done, "of": of, "name": name}
+def _finished(done: int, of: int, name: str, test: Mapping[str, float], there: bool) -> FinishedRun:
+    told: FinishedRun = {"done": done, "of": of, "name": name, "there": there}
     if "accuracy" in test:
         told["accuracy"] = test["accuracy"]
     if "nll" in test:
@@ -186,7 +202,7 @@ def _finished(done: int, of: int, name: str, test: Mapping[str, float]) -> Finis
 
 @contextmanager
 def _tasks(
-    parts: list[list[int]],
+    parts: Sequence[Part],
     configs: Sequence[Config],
     dataset: Dataset | None,
     space: LabelSpace | None,
@@ -196,14 +212,17 @@ def _tasks(
     """Give the tasks; data in memory are on disk meanwhile, unless this very process does them."""
     elsewhere = parts and not isinstance(executor, InProcess)
     with given.on_disk(dataset if elsewhere else None, folder) as place:
-        yield [_task([configs[number] for number in part], place or dataset, space) for part in parts]
+        yield [
+            _task([configs[number] for number in members], together, place or dataset, space)
+            for members, together in parts
+        ]
 
 
-def _task(configs: list[Config], dataset: Dataset | Path | None, space: LabelSpace | None) -> Task:
+def _task(configs: list[Config], together: bool, dataset: Dataset | Path | None, space: LabelSpace | None) -> Task:
     used = [part for config in configs for part in config.parts().items()]
     # which parts a teacher is made of is in its record
     taught = any(config.teacher for config in configs)
-    return Task(tuple(configs), dataset, space, _plugins.snapshot(None if taught else used))
+    return Task(tuple(configs), together, dataset, space, _plugins.snapshot(None if taught else used))
 
 
 @contextmanager
@@ -216,17 +235,17 @@ def _closed(done: Iterator[Outcome[Done]]) -> Iterator[Iterator[Outcome[Done]]]:
             done.close()
 
 
-def _each(done: Iterable[Outcome[Done]], parts: list[list[int]]) -> Iterator[tuple[int, tuple[str, str | None]]]:
+def _each(done: Iterable[Outcome[Done]], parts: Sequence[Part]) -> Iterator[tuple[int, tuple[str, str | None]]]:
     """Yield the number and the outcome of every run of every task; what workers were warned of is said once here."""
     said: set[str] = set()
     for task, left in done:
         if isinstance(left, WorkerDied):
-            left = Done([("", left.reason)] * len(parts[task]), [])
+            left = Done([("", left.reason)] * len(parts[task].members), [])
         for text in dict.fromkeys(left.warnings):
             if text not in said:
                 warnings.warn(text, stacklevel=4)
         said.update(left.warnings)
-        yield from zip(parts[task], left.runs, strict=True)
+        yield from zip(parts[task].members, left.runs, strict=True)
 
 
 def _do(folder: str, checkpoint_seconds: float, task: Task) -> Done:
@@ -247,7 +266,7 @@ def _done(folder: str, checkpoint_seconds: float, task: Task) -> list[tuple[str,
         given.taken(task.dataset) if isinstance(task.dataset, Path) else task.dataset or named_dataset(task.configs[0])
     )
     jobs = alike(prepare(task.configs[0], dataset, task.space), task.configs)
-    if len(jobs) == 1:
+    if not task.together:
         name = jobs[0].config.run_name()
         place = Path(folder) / name
         try:

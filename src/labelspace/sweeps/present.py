@@ -11,6 +11,7 @@ from labelspace.data.dataset import Dataset
 from labelspace.data.loading import loaded
 from labelspace.records import RunFolder
 from labelspace.space import LabelSpace
+from labelspace.sweeps.taken import take_over
 from labelspace.training.build import Job, automatic_model, completed, placed, trained_on
 from labelspace.training.config import Config
 from labelspace.training.run import Run, finished_run, own_threads_and_draws
@@ -38,31 +39,55 @@ class Present:
         dataset: the data, where it is not to be had by name.
         space: the label space, where it is not to be had by name.
         job: of the same data, if there is one.
+        elsewhere: other folders of runs, from which those that are finished are taken over.
     """
 
-    def __init__(self, folder: Path, dataset: Dataset | None, space: LabelSpace | None, job: Job | None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        dataset: Dataset | None,
+        space: LabelSpace | None,
+        job: Job | None,
+        elsewhere: Sequence[Path] = (),
+    ) -> None:
         """Look which runs there are."""
         self.folder, self.dataset, self.space, self.job = folder, dataset, space, job
-        self.names = {path.parent.name for path in folder.glob("*/result.json")}
+        self.places: dict[str, list[Path]] = {}  # of each name
+        for each in (folder, *elsewhere):
+            for path in each.glob("*/result.json"):
+                self.places.setdefault(path.parent.name, []).append(path.parent)
         # nearly always empty for new runs, which then cost nothing here
-        self.likely = {(name.split("-")[0], name.rpartition("-seed")[2]) for name in self.names}
+        self.likely = {(name.split("-")[0], name.rpartition("-seed")[2]) for name in self.places}
         self.read: dict[str, tuple[Config, Dataset]] = {}
 
-    def runs(self, configs: Sequence[Config]) -> list[Run]:
-        """Return the runs of a task where all of them are finished and sound, else nothing."""
-        if not all((config.method.split("-")[0], str(config.seed)) in self.likely for config in configs):
-            return []
+    def runs(self, configs: Sequence[Config], paths: Sequence[str]) -> dict[int, Run]:
+        """Return the runs of a task that are finished and sound, by their places in it.
+
+        Args:
+            configs: of the task.
+            paths: how a run may have been computed, what is preferred first.
+        """
+        if not any((config.method.split("-")[0], str(config.seed)) in self.likely for config in configs):
+            return {}
         try:
             with own_threads_and_draws(configs[0]):
                 jobs = alike(self._first(placed(configs[0])), configs)
         except Exception:  # the worker meets it too, and says which run it is
-            return []
-        path = {"path": "vectorised"} if len(jobs) > 1 else {}
-        names = [job.config.model_copy(update=path).run_name() for job in jobs]
-        if not self.names.issuperset(names):
-            return []
-        sound = [run for name in names if (run := finished_run(RunFolder(self.folder / name))) is not None]
-        return sound if len(sound) == len(names) else []
+            return {}
+        names = [[job.config.model_copy(update={"path": path}).run_name() for path in paths] for job in jobs]
+        found = {number: self._run(each) for number, each in enumerate(names)}
+        return {number: run for number, run in found.items() if run is not None}
+
+    def _run(self, names: Sequence[str]) -> Run | None:
+        """Return a sound run of one of these names; one of another folder is taken over."""
+        places = [place for name in names for place in self.places.get(name, ())]
+        # those of this folder first, so that what was taken over once is the answer ever after
+        for place in sorted(places, key=lambda place: place.parent != self.folder):
+            here = place.parent == self.folder
+            run = finished_run(RunFolder(place)) if here else take_over(place, self.folder)
+            if run is not None:
+                return run
+        return None
 
     def _first(self, config: Config) -> Job:
         """Return the first job of a task; data that several tasks share are prepared once."""

@@ -19,7 +19,7 @@ from labelspace.learner import Learner
 from labelspace.space import LabelSpace
 from labelspace.spec.named import SpaceSpec, named
 from labelspace.training.config import Config, generator, stream_seed
-from labelspace.training.feed import extract
+from labelspace.training.feed import Extracting, extract
 from labelspace.training.noise import label_noise
 from labelspace.training.preprocessed import Preprocessing
 
@@ -66,6 +66,7 @@ def prepare(
     dataset: Dataset | None = None,
     space: SpaceSpec | None = None,
     options: Mapping[str, LabelSpace] | None = None,
+    progress: Extracting | None = None,
 ) -> Job:
     """Read the data, build the space, and complete the configuration.
 
@@ -74,11 +75,12 @@ def prepare(
         dataset: the data, where it cannot be had by name.
         space: the label space, where it cannot be had by name.
         options: those of the criterion that are label spaces in memory; others are read from where they are said to be.
+        progress: told while features of a frozen network are computed.
     """
     config = placed(config)
     dataset = loaded(config.data, config.data_options) if dataset is None else dataset
     _check_choice(config, dataset)
-    return completed(*trained_on(config, dataset), space, options)
+    return completed(*trained_on(config, dataset, progress), space, options)
 
 
 def placed(config: Config) -> Config:
@@ -87,19 +89,20 @@ def placed(config: Config) -> Config:
     return config.model_copy(update={"device": _device(config)})
 
 
-def trained_on(config: Config, dataset: Dataset) -> tuple[Config, Dataset]:
+def trained_on(config: Config, dataset: Dataset, progress: Extracting | None = None) -> tuple[Config, Dataset]:
     """Return the data as they are trained on, and the configuration with what that says of them filled in.
 
     Args:
         config: what was asked for.
         dataset: all of it.
+        progress: told while features of a frozen network are computed.
     """
     found = {}
     if config.limit is not None:
         found["limit"] = chosen.count(config.limit, len(dataset.train))
         dataset = dataset.limit(config.limit)
     if config.backbone is not None:
-        dataset = extract(dataset, models.backbone(config.backbone))
+        dataset = extract(dataset, models.backbone(config.backbone), progress)
     options = chosen.plain(config.data_options, dataset.names)
     return config.model_copy(update={**found, "data_key": dataset.key, "data_options": options}), dataset
 

@@ -1,17 +1,17 @@
 """What goes into a model and what comes out: batches, features of frozen networks, scores and their two numbers."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from labelspace import _checks, _devices, _distributed
-from labelspace.data import cache, digests
+from labelspace.data import digests, pieces
 from labelspace.data.columns import Encoding
 from labelspace.data.dataset import Dataset, Split
 from labelspace.data.normalize import statistics
@@ -24,11 +24,14 @@ from labelspace.training.config import Config
 from labelspace.training.preprocessed import InputFacts, Preprocessing, within
 from labelspace.training.ranges import ranges_of
 
-EXTRACTED = 64  # samples that a frozen network reads at a time
+EXTRACTED = 64  # samples that a frozen network reads at a time, and whose features are kept at a time: seconds of work
 BATCH = 1024  # samples that a trained one does
 HALF = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 IN_MEMORY = 2**30  # bytes; above that, samples are normalised batch by batch
 ON_DEVICE = 0.25  # of what a device has left: samples that take no more go there whole
+
+
+Extracting = Callable[[int, int], None]  # told how many samples a frozen network has read, and of how many
 
 
 def preprocessing_of(dataset: Dataset, model: nn.Module) -> Preprocessing:
@@ -155,20 +158,27 @@ def in_batches(order: Tensor, size: int) -> list[Tensor]:
     return batches
 
 
-def extract(dataset: Dataset, backbone: Backbone) -> Dataset:
+def extract(dataset: Dataset, backbone: Backbone, progress: Extracting | None = None) -> Dataset:
     """Return the dataset with the features of a frozen backbone in the place of its samples.
 
-    Features are cached by the content of the data and of the weights, and memory-mapped.
+    Features are cached by the content of the data and of the weights, and memory-mapped. What a killed process has
+    computed is kept, and the next one goes on from there.
 
     Args:
         dataset: images, or texts, as the backbone reads.
         backbone: from ``labelspace.models.backbone(name)``.
+        progress: told every few seconds while features are computed.
     """
     if dataset.kind != backbone.kind:
         expected = f"of kind {backbone.kind!r}, which this backbone reads"
         raise _checks.fail("extract", "dataset", expected, repr(dataset.kind))
     filled = {name: split for name, split in dataset.parts.items() if len(split)}
-    parts = {name: _features(split, backbone, f"{dataset.key}/{name}") for name, split in filled.items()}
+    total, before = sum(map(len, filled.values())), 0
+    parts = {}
+    for name, split in filled.items():
+        told = None if progress is None else partial(_told, progress, before, total)
+        parts[name] = _features(split, backbone, f"{dataset.key}/{name}", told)
+        before += len(split)
     for name in dataset.parts.keys() - filled.keys():
         parts[name] = replace(dataset.parts[name], x=parts["train"].x[:0], text=None)
     key = digests.of_values(dataset.key, backbone.key)
@@ -187,15 +197,18 @@ def extract(dataset: Dataset, backbone: Backbone) -> Dataset:
     )
 
 
-def _features(split: Split, backbone: Backbone, name: str) -> Split:
+def _told(progress: Extracting, before: int, total: int, done: int) -> None:
+    progress(before + done, total)
+
+
+def _features(split: Split, backbone: Backbone, name: str, told: pieces.Progress | None) -> Split:
     samples = split.x if split.text is None else split.text
 
-    def blocks() -> cache.Blocks:
-        for start in range(0, len(split), EXTRACTED):
-            found = backbone.extract(backbone.prepare(samples[start : start + EXTRACTED])).numpy()
-            yield found, np.ones(len(found), dtype=np.bool_)
+    def compute(start: int, end: int) -> digests.Array:
+        return backbone.extract(backbone.prepare(samples[start:end])).numpy()
 
-    entry = cache.fetch(digests.of_values(name, backbone.key), blocks)
+    key = digests.of_values(name, backbone.key)
+    entry = pieces.fetch(key, len(split), EXTRACTED, compute, told or (lambda done: None))
     return replace(split, x=torch.from_numpy(entry.rows), text=None)
 
 

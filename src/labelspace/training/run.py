@@ -17,7 +17,7 @@ from labelspace.spec.named import SpaceSpec
 from labelspace.training.asked import asked
 from labelspace.training.build import Job, Outline, make_learner, prepare
 from labelspace.training.config import Config
-from labelspace.training.feed import preprocessing_of
+from labelspace.training.feed import Extracting, preprocessing_of
 from labelspace.training.finished import Run as Run
 from labelspace.training.loop import Loop, Report
 from labelspace.training.restored import Teacher, held
@@ -64,8 +64,16 @@ def train(
     """
     config, dataset, spaces = asked(data, space, smoothing, options)
     with own_threads_and_draws(config):
-        job = prepare(config, dataset, None if isinstance(space, str | Path) else space, spaces)
+        given = None if isinstance(space, str | Path) else space
+        job = prepare(config, dataset, given, spaces, None if report is None else _reading(report))
         return train_job(job, out, checkpoint_seconds=checkpoint_seconds, report=report)
+
+
+def _reading(report: Report) -> Extracting:
+    def told(done: int, of: int) -> None:
+        report("features", {"done": done, "of": of})
+
+    return told
 
 
 @contextmanager
