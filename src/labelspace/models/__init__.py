@@ -2,9 +2,11 @@
 
 from labelspace import _application  # noqa: F401 (raises where the extra is missing)
 from labelspace.models.backbones import Backbone, backbone
+from labelspace.models.estimator_files import Untrusted
+from labelspace.models.fitted import FitError, Fitted
 from labelspace.models.given import GivenNetwork
 from labelspace.models.network import Network, count_parameters
-from labelspace.models.registry import WITH_MAP, WRITERS, Built, build, names, rebuild, register_model
+from labelspace.models.registry import WITH_MAP, WRITERS, Built, build, is_fitted, names, rebuild, register_model
 from labelspace.models.sentences import Sentences
 from labelspace.models.seq2seq import Seq2Seq
 from labelspace.models.translation import Translation
@@ -14,14 +16,18 @@ __all__ = [
     "WRITERS",
     "Backbone",
     "Built",
+    "FitError",
+    "Fitted",
     "GivenNetwork",
     "Network",
     "Sentences",
     "Seq2Seq",
     "Translation",
+    "Untrusted",
     "backbone",
     "build",
     "count_parameters",
+    "is_fitted",
     "names",
     "rebuild",
     "register_model",

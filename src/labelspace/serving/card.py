@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from labelspace import metrics
+from labelspace import metrics, models
 from labelspace._inputs import Numbers
 from labelspace.criteria.registry import method_summary
 from labelspace.decisions.decision import Decision, Judged
@@ -233,7 +233,8 @@ def decision_caveats(y: torch.Tensor, decision: Decision) -> Iterable[str]:
 def _use(run: Run) -> list[str]:
     kind = run.preprocessing.get("input", {}).get("kind") or run.preprocessing["kind"]
     new = NEW[kind]
-    lines = code([f"labelspace predict . {new} -o predictions.csv", "labelspace export . --onnx model.onnx"])
+    export = [] if models.is_fitted(run.config.model) else ["labelspace export . --onnx model.onnx"]
+    lines = code([f"labelspace predict . {new} -o predictions.csv", *export])
     python = [
         "from labelspace import Decision, Run",
         "",

@@ -9,7 +9,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from labelspace import _checks, _plugins
+from labelspace import _checks, _plugins, models
 from labelspace._checks import DamagedError, InputError
 from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
@@ -114,7 +114,9 @@ def _place(run: Finished) -> str:
 def _unfit(run: Finished, error: Exception, changed: bool) -> ValueError:
     expected = f"a run whose weights fit {run.config.method!r} on {run.config.model!r} as they are built here"
     remedy = "An earlier version built one of them differently: train it again."
-    if changed:
+    if isinstance(error, models.Untrusted):
+        remedy = "Nothing in it was executed."
+    elif changed:
         remedy = "The code of one of them is not what it was trained with: use that again, or train it anew."
     reason = (str(error).strip() or type(error).__name__).splitlines()[0]
     return _checks.fail("Run.load", "folder", expected, f"{_place(run)} ({reason[:300]})", remedy)
