@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from labelspace import _checks, _devices
+from labelspace import _checks, _devices, models
 from labelspace.comparison import budget as budgets
 from labelspace.comparison import folder as folders
 from labelspace.comparison.classified import Classified
@@ -12,6 +12,7 @@ from labelspace.comparison.entries import (
     Entry,
     Named,
     buildable,
+    check_labels,
     check_methods,
     fewer,
     make_entries,
@@ -22,6 +23,7 @@ from labelspace.comparison.judging import Judging
 from labelspace.comparison.knowledge import discriminants
 from labelspace.comparison.plan import TRIALS, Plan, make_plan
 from labelspace.comparison.question import Question
+from labelspace.comparison.rivals import entries_of as rivals_of
 from labelspace.comparison.sequences import Sequences
 from labelspace.comparison.training import Report
 from labelspace.criteria import criterion_class
@@ -42,7 +44,8 @@ class Setting(NamedTuple):
     job: Job  # of the reference: the data as it is trained on
     judging: Judging
     entries: list[Entry]
-    problems: list[str]  # strengths that cannot be tried, and why
+    rivals: list[Entry]
+    problems: list[str]  # strengths and rivals that cannot be tried, and why
 
 
 def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, workers: int, tell: Report) -> Setting:
@@ -89,6 +92,8 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
     if len(entries) == 1:
         remedy = "Methods that need a label space were left out: give one with --space, or choose others."
         raise _checks.fail("compare", "methods", "something to compare one-hot labels with", "one-hot alone", remedy)
+    rivals, hopeless = rivals_of(draft.rivals, job.dataset)
+    check_labels([*entries, *rivals])
     buildable(entries, draft, job)
     if plan is None:
         draft = _sized(draft, question, job)
@@ -98,7 +103,7 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
         entries = entries_of(plan)
     entries, problems = buildable(entries, plan, job)
     plan = _with_files(plan, folder, question)
-    return Setting(plan, folder, question, job, judging, entries, problems)
+    return Setting(plan, folder, question, job, judging, entries, rivals, [*problems, *hopeless])
 
 
 def _judging(plan: Plan, question: Question, job: Job) -> Judging:
@@ -196,6 +201,7 @@ def _asked_by(plan: Plan, question: Question) -> Question:
         model=plan.config.model,
         seeds=plan.seeds,
         budget=question.budget,
+        rivals=plan.rivals,
     )
 
 
@@ -206,6 +212,7 @@ def _draft(question: Question) -> Plan:
         "cost": question.cost if isinstance(question.cost, str) else None,
     }
     fixed = {"data": question.data, "methods": question.methods or DEFAULT, "seeds": question.seeds}
+    fixed["rivals"] = question.rivals
     return _checked(make_plan(**{"epochs": 1, **fixed, **named, "model": question.model, **question.options}))
 
 
@@ -213,6 +220,9 @@ def _job(plan: Plan, dataset: Dataset | None) -> Job:
     config = plan.config.model_copy(update={"seed": plan.chosen_seeds[0]})
     with own_threads_and_draws(config):
         job = prepare(config, dataset)
+        if models.is_fitted(job.config.model):
+            remedy = "Estimators are rivals of one: rivals=[…] (--rivals)."
+            raise _checks.fail("compare", "model", "a network, which every method can train", config.model, remedy)
         # a model that cannot be built ends it here
         make_learner(job.config, Outline.of(job.dataset), job.space, job.options)
         return job

@@ -5,6 +5,7 @@ and under what heads it is printed in a terminal, if it is. ``report.cells`` and
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from labelspace.report import words
 from labelspace.report.cells import Cell, Column, Heads, number_cells
@@ -34,7 +35,12 @@ def columns(result: Result) -> list[Column]:
         return _numbers(rows, heads, says, value, decimals, heads if printed else None)
 
     tried = [
-        Column(Heads("", "strength"), "chosen on validation data", _cells(rows, _strength), Heads("", "strength")),
+        Column(
+            Heads("", "strength"),
+            "chosen on validation data",
+            _cells(rows, partial(_strength, _chosen(result))),
+            Heads("", "strength"),
+        ),
         Column(Heads("", "trials"), "strengths tried on validation data", _cells(rows, _trials)),
     ]
     if result.measure is not None:
@@ -86,8 +92,15 @@ def _cells(rows: Sequence[Row], cell: Callable[[Row], Cell]) -> tuple[Cell, ...]
     return tuple(cell(row) for row in rows)
 
 
-def _strength(row: Row) -> Cell:
-    mark = "▸ " if row.winner else ""
+def _chosen(result: Result) -> str | None:
+    """Return the label of the row that is marked: the one to take home, else the winner."""
+    if result.best is not None:
+        return result.best.label
+    return next((row.label for row in result.rows if row.winner), None)
+
+
+def _strength(chosen: str | None, row: Row) -> Cell:
+    mark = "▸ " if row.label == chosen else ""
     if row.strength is None:
         return Cell(words.MISSING, None, brief=mark + words.MISSING)
     brief = f"{mark}{row.strength.symbol} {row.strength.value:g}"

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from labelspace.metrics import Interval
 
-Role = Literal["reference", "method", "control", "constant"]
+Role = Literal["reference", "method", "control", "rival", "constant"]
 Control = Literal["shuffled", "random"]
 Rule = Literal["argmax", "min_cost"]
 Kind = Literal["cheaper", "dearer", "better", "worse", "no difference", "undecided"]
@@ -152,6 +152,10 @@ class Verdict(Part):
     def interval(self) -> tuple[float, float] | None:
         """Both ends, or None."""
         return None if self.low is None or self.high is None else (self.low, self.high)
+
+    def adding(self, sentence: str) -> "Verdict":
+        """Return it with one more sentence, where there is something to say."""
+        return self.model_copy(update={"sentences": (*self.sentences, sentence)}) if sentence else self
 
 
 class Data(Part):
