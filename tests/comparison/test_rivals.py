@@ -128,8 +128,6 @@ def test_the_cheapest_of_all_rows_is_taken_home(compared) -> None:
     x = data.load("digits").test
     torch.testing.assert_close(best.scores_of(x.x), best.scores["test_scores"], rtol=0, atol=0)
     assert len(best.decide(x.x[:3])) == 3
-    card = (Path(best.folder) / "CARD.md").read_text() if (Path(best.folder) / "CARD.md").is_file() else ""
-    assert "onnx" not in card.lower()
 
 
 def test_tables_show_them_below_the_methods(compared) -> None:

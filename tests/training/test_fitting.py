@@ -1,17 +1,22 @@
 """A fit in the place of training: an ordinary run, in an ordinary folder."""
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import skops.io
 import torch
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from labelspace import InputError, Run, data, train
 from labelspace.models import FitError
+from labelspace.models.registry import PLUGINS
+from labelspace.serving.card import card
 from labelspace.serving.onnx import export_onnx
 from labelspace.training.config import stream_seed
 
@@ -68,6 +73,14 @@ def test_objects_and_pipelines() -> None:
     assert not hasattr(given[-1], "classes_")
 
 
+def test_an_object_is_read_where_nobody_gave_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = train("digits", model=make_pipeline(StandardScaler(), LogisticRegression(C=0.5)), limit=100, out=tmp_path)
+    monkeypatch.setattr(PLUGINS, "registered", {})  # as in another process
+    loaded, x = Run.load(run.folder), data.load("digits").test.x
+    torch.testing.assert_close(loaded.scores_of(x), run.scores["test_scores"], rtol=0, atol=0)
+    assert "onnx" not in card(loaded, loaded.deciding).lower()
+
+
 def test_tables_and_texts_as_people_have_them(tmp_path: Path) -> None:
     lines = [f"{n % 30 + 40 * (n // 30)}.5,{n % 7},{('low', 'tall')[n // 30 ^ (n % 9 == 8)]}" for n in range(60)]
     (tmp_path / "sizes.csv").write_text("\n".join(["size,shade,label", *lines, *(f"{n}.7,8,low" for n in range(3))]))
@@ -87,6 +100,14 @@ def test_soft_targets_are_weights() -> None:
     weight = np.full((60, 10), 0.02) + 0.8 * np.eye(10)[dataset.train.y.numpy()]
     own = LogisticRegression().fit(np.repeat(x, 10, axis=0), np.tile(np.arange(10), 60), sample_weight=weight.ravel())
     np.testing.assert_allclose(run.scores["test_scores"].numpy(), own.predict_log_proba(new), rtol=1e-2, atol=1e-2)
+
+
+def test_a_run_with_code_in_it_is_refused() -> None:
+    hostile = torch.frombuffer(bytearray(skops.io.dumps(FunctionTransformer(os.system))), dtype=torch.uint8)
+    run = train("digits", model=LOGISTIC, limit=60)
+    forged = replace(run, read_weights=lambda: {"model._extra_state": hostile})
+    with pytest.raises(InputError, match="system, which is not known to be harmless.*Nothing in it was executed"):
+        forged.predict(data.load("digits").test.x[:2])
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from labelspace import _application  # noqa: F401 (raises where the extra is missing)
 from labelspace.models.backbones import Backbone, backbone
 from labelspace.models.estimator_files import Untrusted
-from labelspace.models.fitted import FitError, Fitted
+from labelspace.models.fitted import ESTIMATOR, FitError, Fitted
 from labelspace.models.given import GivenNetwork
 from labelspace.models.network import Network, count_parameters
 from labelspace.models.registry import WITH_MAP, WRITERS, Built, build, is_fitted, names, rebuild, register_model
@@ -12,6 +12,7 @@ from labelspace.models.seq2seq import Seq2Seq
 from labelspace.models.translation import Translation
 
 __all__ = [
+    "ESTIMATOR",
     "WITH_MAP",
     "WRITERS",
     "Backbone",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 FLOOR = 1e-12  # of probabilities: what was never seen is as unlikely as can be, and its logarithm finite
+ESTIMATOR = "estimator"  # of an architecture in a record
 LARGEST_SEED = 2**32  # of numpy
 Samples: TypeAlias = "NDArray[np.floating[Any]] | sparse.csr_array"
 
@@ -60,7 +61,7 @@ class Fitted(nn.Module):
     temperature makes probabilities of it. Classes that training did not have get the least score.
 
     Args:
-        estimator: not fitted, or not as it will be: it is copied.
+        estimator: not fitted, or not as it will be: it is copied; None for the one that a record holds.
         name: what to call it.
         input_shape: of one sample; samples are flattened.
         output_dim: how many classes there are.
@@ -75,9 +76,10 @@ class Fitted(nn.Module):
         if torch.empty(0).is_meta:
             raise NotImplementedError("an estimator has no form without content")
         self.name, self.inputs, self.output_dim, self.tokens = name, int(np.prod(input_shape)), output_dim, tokens
-        self.feature_dim = self.architecture = None
-        self.estimator, self.content = _copied(estimator, tokens), b""
-        self.trusted = _own_types(estimator)
+        self.feature_dim = None
+        self.architecture = {ESTIMATOR: name}  # so that a record tells what it is
+        self.estimator, self.content = None if estimator is None else _copied(estimator, tokens), b""
+        self.trusted = () if estimator is None else _own_types(estimator)
 
     def fit(self, x: Tensor, y: Tensor, seed: int, weight: Tensor | None = None) -> float:
         """Fit a copy of the estimator and return the seconds; the seed decides what it does not decide itself.
@@ -133,7 +135,7 @@ class Fitted(nn.Module):
             raise estimator_files.Untrusted("its weights are no bytes")
         content = state.cpu().numpy().tobytes()
         found = estimator_files.loaded(content, self.trusted)
-        if _outline(found) != _outline(self.estimator):
+        if self.estimator is not None and _outline(found) != _outline(self.estimator):
             raise estimator_files.Untrusted(f"it is {_outline(found)} where {_outline(self.estimator)} is said")
         width = getattr(found, "n_features_in_", self._width)
         if width != self._width or not set(self._classes(found, self.output_dim)) <= set(range(self.output_dim)):
@@ -150,7 +152,7 @@ class Fitted(nn.Module):
 
     def _scores(self, samples: Samples) -> NDArray[np.float64]:
         likely = hasattr(self.estimator, "predict_proba")
-        said = (self.estimator.predict_proba if likely else self.estimator.decision_function)(samples)
+        said = getattr(self.estimator, "predict_proba" if likely else "decision_function")(samples)
         scores = np.asarray(said, dtype=np.float64)
         if scores.ndim == 1:  # of two classes, one number: positive for the second
             scores = np.stack([-scores / 2, scores / 2], axis=1)

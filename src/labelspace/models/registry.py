@@ -12,7 +12,7 @@ from labelspace import _checks
 from labelspace._plugins import Plugins
 from labelspace.models import cifar_resnet, classic, estimators, given, preactivation, seq2seq, text
 from labelspace.models.external import OUTSIDE, efficientnet_lite0, from_timm, from_torchvision
-from labelspace.models.fitted import Fitted, check_scores, is_estimator
+from labelspace.models.fitted import ESTIMATOR, Fitted, check_scores, is_estimator
 from labelspace.models.given import GivenNetwork
 from labelspace.models.network import Network, sample_shape
 from labelspace.models.transformer import from_transformers, transformers_again
@@ -172,6 +172,10 @@ def rebuild(
         width = _checks.whole(owner, "output_dim", output_dim, low=1)
         again = transformers_again if kept.get("targets") is None else encoder_decoder_again
         return again(name[3:], sample_shape(owner, input_shape), width, architecture, kept)
+    said = (architecture or {}).get(ESTIMATOR)
+    if said is not None and not is_fitted(name):  # one that was given in Python, and is whole in the record
+        tokens = kept.get("vocabulary")
+        return Fitted(None, str(said), tuple(input_shape), output_dim, tokens if isinstance(tokens, int) else None)
     if name == "efficientnet-lite0":
         kept["pretrained"] = False
     if name in NORMALISING and options.get("pretrained"):

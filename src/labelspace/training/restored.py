@@ -63,7 +63,10 @@ def restored(run: Finished) -> Learner:
     """
     changed = False
     try:
-        changed = _plugins.code_key(run.config.parts()) != run.config.code_key
+        given = is_estimator(run) and not models.is_fitted(
+            run.config.model
+        )  # in Python, elsewhere: whole in its record
+        changed = not given and _plugins.code_key(run.config.parts()) != run.config.code_key
         outline, weights = Outline.stored(run.preprocessing), run.weights
         space = run.space if run.config.space_key else None
         _check_sizes(weights, _sizes(run, outline))
@@ -81,6 +84,11 @@ def restored(run: Finished) -> Learner:
             stacklevel=3,
         )
     return learner.eval()
+
+
+def is_estimator(run: Finished) -> bool:
+    """Return whether a run fitted an estimator, which is no network."""
+    return models.ESTIMATOR in (run.preprocessing.get("architecture") or {})
 
 
 def _sizes(run: Finished, outline: Outline) -> dict[str, Tensor]:
