@@ -173,6 +173,6 @@ def recommended(rows: Sequence[Judged], best: int) -> str:
     network = max((row for row in rows if row.role in ("reference", "method")), key=lambda row: row.merit)
     values = [rows[best].headline.cost, network.headline.cost]
     mine, theirs = (fixed(value, decimals_for(values)) for value in values)
-    return (
-        f"{rows[best].label} costs {mine}, the best network ({network.label}) {theirs}: best/ holds {rows[best].label}."
-    )
+    label = rows[best].label
+    costs = f"costs {mine}, the best network ({network.label}) {theirs}"
+    return f"{label}, the cheapest on validation data, {costs}: best/ holds {label}."

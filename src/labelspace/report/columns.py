@@ -181,7 +181,7 @@ def _changes(result: Result) -> list[Column]:
         ),
         Column(
             Heads(group, "p (Holm)"),
-            "of no change, corrected for the number of methods",
+            "of no change, corrected for the number of methods; of rivals as it is",
             _cells(rows, _holm),
             Heads(brief, "p") if several and measure is not None else None,
         ),
@@ -202,8 +202,8 @@ def _interval(change: Change | None, text: str) -> Cell:
 
 
 def _holm(row: Row) -> Cell:
-    small = row.p_holm is not None and row.p_holm < 0.001
-    return Cell("< 0.001" if small else words.fixed(row.p_holm, 3), row.p_holm)
+    value = row.p_value if row.role == "rival" else row.p_holm
+    return Cell("< 0.001" if value is not None and value < 0.001 else words.fixed(value, 3), value)
 
 
 def runs_columns(material: Material) -> list[Column]:
