@@ -42,3 +42,13 @@ def quick_pictures() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(folder, "EMBEDDED_FROM", 10**9)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_rivals() -> Iterator[None]:
+    """Compare without rivals unless a test asks for some: they would be fitted in every comparison."""
+    from labelspace.comparison import rivals
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rivals, "UNSAID", ())
+        yield

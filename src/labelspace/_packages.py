@@ -17,6 +17,7 @@ APPLICATION = {
     "yaml": "pyyaml",
     "rich": "rich",
     "sklearn": "scikit-learn",
+    "skops": "skops",
     "threadpoolctl": "threadpoolctl",
     "typer": "typer",
 }

@@ -36,11 +36,14 @@ class Plugins:
         group: of the entry points.
         what: one of them, in words.
         taken: tells whether a name is one of ours.
+        version: of the code behind a name of ours, where another release of it would compute something else.
     """
 
-    def __init__(self, group: str, what: str, taken: Callable[[str], bool]) -> None:
+    def __init__(
+        self, group: str, what: str, taken: Callable[[str], bool], version: Callable[[str], str] = lambda name: ""
+    ) -> None:
         """Begin with nothing."""
-        self.group, self.what, self.taken = group, what, taken
+        self.group, self.what, self.taken, self.version = group, what, taken, version
         self.registered: dict[str, Plugin] = {}
         self.loaded: dict[str, Plugin] = {}
         ALL[group] = self
@@ -88,8 +91,10 @@ class Plugins:
         return None
 
     def key(self, name: str) -> str:
-        """Return the digest of a plug-in's content; empty for what is ours."""
-        plugin = None if self.taken(name) else self.find(name)
+        """Return the digest of a plug-in's content; for what is ours a release that matters, mostly none."""
+        if self.taken(name):
+            return self.version(name)
+        plugin = self.find(name)
         return "" if plugin is None else plugin.key
 
 
@@ -154,6 +159,11 @@ def _parts(content: object) -> Iterable[bytes | None]:
         # buffers once more: those that are not saved are no less part of it
         for name, tensor in [*content.state_dict().items(), *content.named_buffers()]:
             yield name.encode() + tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+    elif hasattr(content, "get_params") and not inspect.isclass(content):  # an estimator: what it is set to
+        yield _source(type(content))
+        for name, value in sorted(content.get_params().items()):
+            inside = hasattr(value, "get_params")  # its own settings are among those of the whole
+            yield f"{name}={type(value).__name__}".encode() if inside else _plain([name, _without_estimators(value)])
     elif isinstance(content, functools.partial):
         yield from _parts(content.func)
         yield _plain([*content.args, *sorted(content.keywords.items())])
@@ -166,6 +176,13 @@ def _parts(content: object) -> Iterable[bytes | None]:
         yield _plain([*(getattr(content, "__defaults__", None) or ())])
         yield _plain([*sorted((getattr(content, "__kwdefaults__", None) or {}).items())])
         yield from _used(content)
+
+
+def _without_estimators(value: object) -> object:
+    """Return a setting; the steps of a pipeline by their names and classes."""
+    if not isinstance(value, list) or not all(isinstance(each, tuple) for each in value):
+        return value
+    return [part if isinstance(part, PLAIN) else type(part).__name__ for each in value for part in each]
 
 
 def _attributes(module: nn.Module) -> bytes | None:

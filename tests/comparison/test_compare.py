@@ -334,7 +334,7 @@ def test_steps_are_told(finished: Comparison, tmp_path: Path) -> None:
     )
     assert [event for event, _ in told if event != "run"] == ["reading", "plan", "analysis"]
     plan = dict(told)["plan"]
-    assert plan["phases"] == {"tuning": 20, "seeds": 6}
+    assert plan["phases"] == {"tuning": 20, "seeds": 6, "rivals": 0}
     assert plan["runs"] == 26
     assert plan["rows"] == LABELS
     assert plan["left_out"] == []

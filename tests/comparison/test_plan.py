@@ -30,6 +30,7 @@ def test_every_field_survives(tmp_path: Path) -> None:
         cost="under=5,over=1",
         model_options={"dropout": 0.1},
         backbone="minilm",
+        rivals=["auto", "sklearn:GaussianNB"],
         batch_size=17,
         learning_rate=1e-5,
         optimizer="sgd",

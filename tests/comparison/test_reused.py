@@ -189,7 +189,7 @@ def test_what_a_budget_bought_holds_for_the_next(place: Path, monkeypatch: pytes
     assert (again, trained) == (found, [])
     assert list(told)[-1] == "unchanged"
     monkeypatch.setattr(planning.budgets, "pace", lambda job: pace(0.01))
-    _, trained, told = asked(place, **options, cost="ordinal", fresh=True)
+    anew, trained, told = asked(place, **options, cost="ordinal", fresh=True)
     assert told["plan"]["epochs"] < epochs
     assert "as_before" not in told
-    assert len(trained) == told["plan"]["runs"]
+    assert len(trained) == told["plan"]["runs"] + len(anew.result.rehearsal)

@@ -153,6 +153,14 @@ def compare(
     ] = None,
     level: Annotated[float | None, typer.Option(help="Of the intervals.", show_default="0.95")] = None,
     inverted: Annotated[bool, typer.Option("--inverted", help="Undo a known smoothing before decisions.")] = False,
+    rivals: Annotated[
+        str | None,
+        typer.Option(
+            metavar="auto|none|LIST",
+            help="Classifiers of scikit-learn as further rows: SVC,GaussianNB. The cheapest of all is taken home.",
+            show_default="auto",
+        ),
+    ] = None,
     plan: Annotated[Path | None, typer.Option(help="Repeat the comparison of this plan.toml exactly.")] = None,
     scores: Annotated[
         bool, typer.Option("--scores", help="Compare scores of models trained anywhere; nothing is trained.")
@@ -279,6 +287,7 @@ def compare(
             model=model,
             seeds=None if seeds is None else seeds_of(seeds),
             budget=budget,
+            rivals=rivals,
             plan=plan,
             out=out,
             fresh=fresh,

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 EVERY = 0.5  # seconds between looks at the runs' folders
 FEATURES = "computing features"
-PHASES = {"rehearsal": "choosing rate, decay and epochs", "tuning": "tuning strengths", "seeds": "training seeds"}
+PHASES = {
+    "rehearsal": "choosing rate, decay and epochs",
+    "tuning": "tuning strengths",
+    "seeds": "training seeds",
+    "rivals": "rivals",
+}
 
 
 class ComparisonBars:
@@ -80,6 +85,8 @@ class ComparisonBars:
             f"plan    {plan['runs']} runs of {plan['epochs']} epochs, {_trials(plan['trials'])} a method;"
             f" {Path(plan['folder']) / 'plan.toml'}"
         )
+        if plan["rivals"]:
+            self._say(f"rivals  {', '.join(plan['rivals'])}")
         if plan["left_out"]:
             self._say(f"left out, for want of a label space (--space): {', '.join(plan['left_out'])}")
 

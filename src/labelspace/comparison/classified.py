@@ -14,6 +14,7 @@ from labelspace.comparison.knowledge import Knowledge, Spoken, gather
 from labelspace.comparison.learned import constant_row, doubts
 from labelspace.comparison.outcome import Judge, Outcome, Scores
 from labelspace.comparison.plan import Plan
+from labelspace.comparison.rivals import recommended
 from labelspace.comparison.rows import against_reference, make_row
 from labelspace.comparison.summary import caveats, costliest, extra_columns, prices_facts, space_facts
 from labelspace.comparison.verdict import doubted, judge_rows
@@ -121,11 +122,12 @@ class Classified:
         judged = [trained[0].runs, trained[winner].runs]
         doubt = doubts(rows[0], constant, judged, steps, groups, level)
         verdict = judge_rows(rows, self.plan.margin, self.knowledge.word, groups, level, rows[best])
+        verdict = verdict if doubt is None else doubted(verdict, doubt)
         collapsed = collapses(rows, outcomes, best, self.dataset.names)
         offered = filter(None, [self.knowledge.offer])
         return Found(
             rows=tuple(row.row() for row in rows),
-            verdict=verdict if doubt is None else doubted(verdict, doubt),
+            verdict=verdict.adding(recommended(rows, best)),
             warnings=(*collapsed, *caveats(rows, self.dataset, problems, groups, level), *offered),
             best=best,
             seed=seed,

@@ -25,7 +25,7 @@ NULL_SEED = 0  # of shuffled and random spaces
 
 
 class Entry(NamedTuple):
-    """One row of the comparison: a method with its label space and the strengths to try."""
+    """One row of the comparison: a method with its label space and the strengths to try, or a rival."""
 
     label: str
     method: str
@@ -37,6 +37,9 @@ class Entry(NamedTuple):
     options: Mapping[str, JsonValue] = MappingProxyType({})  # other keyword arguments, the same in every trial
     of: str | None = None
     control: Control | None = None
+    model: str | None = None  # of a rival; all others have that of the plan
+    settings: Mapping[str, JsonValue] = MappingProxyType({})  # of that model
+    once: bool = False  # whether every seed would give the same
 
     @property
     def structured(self) -> bool:
@@ -163,11 +166,11 @@ def make_entries(
         found.append(_entry(each, own if used else None, strengths, chosen))
     structured = [entry for entry in found if controls and entry.structured and entry.space is space]
     found += [control for entry in structured for control in _controls(entry)]
-    _check_labels(found)
+    check_labels(found)
     return found
 
 
-def _check_labels(entries: Sequence[Entry]) -> None:
+def check_labels(entries: Sequence[Entry]) -> None:
     """Refuse rows that would be shown, or kept in files, under one name; some file systems know no capitals."""
     known: set[str] = set()
     for entry in entries:

@@ -96,7 +96,7 @@ def write_geometry(folder: Path, trained: Sequence[Trained], rows: Sequence[Row]
     y = dataset.test.y[chosen]
     found: dict[str, Tensor] = {"projection_y": y}
     for each, row in zip(trained, rows, strict=True):
-        if row.role == "control":
+        if row.role in ("control", "rival"):  # the latter have no features
             continue
         run, label = each.runs[0], row.label
         features = _features(run, dataset, chosen)

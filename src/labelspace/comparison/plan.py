@@ -36,6 +36,7 @@ class Plan(BaseModel):
 
     config: Config = Field(description="what all runs share; method, space and seed are each run's own")
     methods: tuple[str, ...] = Field(description="methods, or NAME=METHOD for another form of one")
+    rivals: tuple[str, ...] = Field((), description="classifiers of scikit-learn beside them; auto for the usual ones")
     space: str | None = None
     cost: str | None = None
     seeds: int | tuple[int, ...] = Field(6, description="how many, or which; the first one is the tuning seed too")
@@ -78,7 +79,8 @@ class Plan(BaseModel):
         """Return every choice as plain data."""
         own = self.model_dump(mode="json", exclude={"config"} if self.rehearsal else {"config", "rehearsal"})
         values = {**self.training(), **own}
-        return {name: value for name, value in values.items() if value is not None}
+        unsaid: dict[str, object] = {"rivals": []}  # a plan without any is what it was before there were some
+        return {name: value for name, value in values.items() if value is not None and unsaid.get(name) != value}
 
     def with_training(self, **values: object) -> "Plan":
         """Return the same plan, trained otherwise; values are taken as they are."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from labelspace import _checks, _devices
+from labelspace import _checks, _devices, models
 from labelspace.comparison import budget as budgets
 from labelspace.comparison import folder as folders
 from labelspace.comparison.classified import Classified
@@ -13,6 +13,7 @@ from labelspace.comparison.entries import (
     Entry,
     Named,
     buildable,
+    check_labels,
     check_methods,
     fewer,
     make_entries,
@@ -25,6 +26,7 @@ from labelspace.comparison.plan import TRIALS, Plan, make_plan
 from labelspace.comparison.question import Question
 from labelspace.comparison.reading import Reading
 from labelspace.comparison.rehearsal import TUNED, USUAL_RUNS
+from labelspace.comparison.rivals import entries_of as rivals_of
 from labelspace.comparison.sequences import Sequences
 from labelspace.comparison.training import Report
 from labelspace.criteria import criterion_class
@@ -46,7 +48,8 @@ class Setting(NamedTuple):
     job: Job  # of the reference: the data as it is trained on
     judging: Judging
     entries: list[Entry]
-    problems: list[str]  # strengths that cannot be tried, and why
+    rivals: list[Entry]
+    problems: list[str]  # strengths and rivals that cannot be tried, and why
     rehearse: bool  # whether rate, decay and epochs are still to be chosen
     bought: Bought | None = None  # what a budget bought now, for comparisons to come
 
@@ -97,6 +100,8 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
     if len(entries) == 1:
         remedy = "Methods that need a label space were left out: give one with --space, or choose others."
         raise _checks.fail("compare", "methods", "something to compare one-hot labels with", "one-hot alone", remedy)
+    rivals, hopeless = rivals_of(draft.rivals, job.dataset)
+    check_labels([*entries, *rivals])
     buildable(entries, draft, job)
     bought = None
     if plan is None:
@@ -111,7 +116,8 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
     entries, problems = buildable(entries, plan, job)
     plan = _with_files(plan, folder, question)
     rehearse = not repeated and _rehearses(question, job) and not plan.rehearsal
-    return Setting(plan, folder, question, job, judging, entries, problems + _too_short(plan, job), rehearse, bought)
+    problems = [*problems, *hopeless, *_too_short(plan, job)]
+    return Setting(plan, folder, question, job, judging, entries, rivals, problems, rehearse, bought)
 
 
 def _rehearses(question: Question, job: Job) -> bool:
@@ -241,6 +247,7 @@ def _asked_by(plan: Plan, question: Question) -> Question:
         model=plan.config.model,
         seeds=plan.seeds,
         budget=question.budget,
+        rivals=plan.rivals,
     )
 
 
@@ -251,6 +258,7 @@ def _draft(question: Question) -> Plan:
         "cost": question.cost if isinstance(question.cost, str) else None,
     }
     fixed = {"data": question.data, "methods": question.methods or DEFAULT, "seeds": question.seeds}
+    fixed["rivals"] = question.rivals
     return _checked(make_plan(**{"epochs": 1, **fixed, **named, "model": question.model, **question.options}))
 
 
@@ -259,6 +267,9 @@ def _job(plan: Plan, dataset: Dataset | None, reading: Reading) -> Job:
     with own_threads_and_draws(config):
         job = prepare(config, dataset, progress=reading)
         reading.end()
+        if models.is_fitted(job.config.model):
+            remedy = "Estimators are rivals of one: rivals=[…] (--rivals)."
+            raise _checks.fail("compare", "model", "a network, which every method can train", config.model, remedy)
         # a model that cannot be built ends it here
         make_learner(job.config, Outline.of(job.dataset), job.space, job.options)
         return job

@@ -36,6 +36,7 @@ class Question:
         seeds: how many, or which.
         budget: a span of time.
         options: other fields of a plan.
+        rivals: names of classifiers to compare with beside the methods; ``auto`` for the usual ones.
     """
 
     data: str
@@ -47,6 +48,7 @@ class Question:
     seeds: int | Sequence[int]
     budget: str
     options: dict[str, object] = field(default_factory=dict)
+    rivals: tuple[str, ...] = ()
 
     def about(self, dataset: Dataset) -> "Question":
         """Return the question with what is usual for such data, where nothing was said."""

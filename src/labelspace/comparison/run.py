@@ -17,6 +17,7 @@ from labelspace.comparison.planning import Setting, set_up, write_plan
 from labelspace.comparison.question import IN_MEMORY, Question
 from labelspace.comparison.rehearsal import rehearse, words
 from labelspace.comparison.result import Comparison
+from labelspace.comparison.rivals import asked
 from labelspace.comparison.summary import VERSIONS, data_facts, title_of, training_words
 from labelspace.comparison.training import Report, Told, Trainer
 from labelspace.criteria.registry import method_name
@@ -42,6 +43,7 @@ def compare(
     model: object = None,
     seeds: int | Sequence[int] | None = None,
     budget: str | None = None,
+    rivals: object = None,
     plan: str | Path | None = None,
     out: str | Path = "runs",
     fresh: bool = False,
@@ -75,6 +77,10 @@ def compare(
             first.
         budget: a span of time, two minutes if left out: it sets epochs and the number of trials, unless ``epochs`` is
             given.
+        rivals: classifiers that people have anyway, as rows beside the methods: names of scikit-learn's classes or
+            estimators with ``fit`` and ``predict_proba``, one or a list; ``"none"`` for none. If left out, what suits
+            the data of logistic regression, gradient boosting, a forest and support vectors. The cheapest of all
+            rows on validation data is the one to take home.
         plan: a plan that an earlier comparison left. It says everything above and all options, which must then be left
             out; but data that are only in memory are given again.
         out: the folder that holds comparisons, which share finished runs.
@@ -90,14 +96,16 @@ def compare(
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     result = compare("digits", methods=["uniform"], model="linear", seeds=2, epochs=2, out=folder)
+        ...     options = {"methods": ["uniform"], "rivals": "SVC", "model": "linear"}
+        ...     result = compare("digits", seeds=2, epochs=2, out=folder, **options)
         >>> result.verdict.indicative, [row.label for row in result.rows]
-        (True, ['one-hot', 'uniform'])
+        (True, ['one-hot', 'uniform', 'SVC'])
     """
     tell: Report = report or (lambda event, numbers: None)
     executor = executor or Processes()
     given = None if plan is None else Plan.load(plan)
     typed = {"methods": methods, "space": space, "cost": cost, "model": model, "seeds": seeds, "budget": budget}
+    typed["rivals"] = rivals
     if given is not None:
         _check_alone(given, data, [name for name, value in typed.items() if value is not None] + list(options))
     if any(name in options for name in ("data_options", *OF_DATA)):
@@ -115,6 +123,7 @@ def compare(
         seeds=6 if seeds is None else seeds,
         budget="2m" if budget is None else budget,
         options=options,
+        rivals=asked(rivals),
     )
     setting = set_up(question, given, out, fresh, getattr(executor, "workers", 1), tell)
     with folders.opened(setting.folder, fresh):
@@ -164,7 +173,7 @@ def _answered(
     trainer = Trainer(setting.plan, setting.folder, setting.judging, dataset, job, executor, report, known, elsewhere)
     # small tensors beside busy workers: a second thread would only wait for them
     with own_threads_and_draws(setting.job.config), threadpool_limits(1):
-        trained = trainer.train(setting.entries)
+        trained = [*trainer.train(setting.entries), *trainer.fit(setting.rivals)]
         problems = setting.problems + trainer.problems
         home = earlier is not None and _is_home(setting.folder / folders.BEST, setting.judging.taken_home)
         if earlier is not None and not trainer.problems and _same_runs(trained, earlier) and home:
@@ -257,6 +266,7 @@ def _announced(setting: Setting) -> Told:
     seeds = len(plan.chosen_seeds)
     tuned = [entry for entry in entries if entry.tuned]
     trials = sum(len(entry.trials()) for entry in tuned)
+    fits = [entry for entry in setting.rivals for _ in range(1 if entry.once else seeds)]
     # of those that have a strength; the others have nothing to try
     tried = [len(entry.trials()) for entry in entries if entry.option is not None] or [1]
     return {
@@ -266,12 +276,13 @@ def _announced(setting: Setting) -> Told:
         "cost": spoken.cost,
         "example": spoken.example,
         "rows": [entry.label for entry in entries],
+        "rivals": [entry.label for entry in setting.rivals],
         "left_out": left_out,
         "options": {entry.label: dict(entry.options) for entry in entries if entry.options and entry.of is None},
         "epochs": plan.config.epochs,
         "training": _trained_how(plan),
         "trials": (min(tried), max(tried)),
-        "phases": {"tuning": trials, "seeds": len(entries) * seeds - len(tuned)},
+        "phases": {"tuning": trials, "seeds": len(entries) * seeds - len(tuned), "rivals": len(fits)},
         "runs": count_runs(entries, seeds),
     }
 

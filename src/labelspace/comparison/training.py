@@ -36,6 +36,7 @@ class Told(TypedDict, total=False):
     cost: str
     example: str | None
     rows: list[str]
+    rivals: list[str]
     left_out: list[str]  # methods, for want of a label space
     options: dict[str, Options]  # of the rows that have some
     epochs: int
@@ -43,7 +44,7 @@ class Told(TypedDict, total=False):
     trials: tuple[int, int]  # of a method, the fewest and the most
     phases: dict[str, int]  # the runs of each
     runs: int
-    phase: str  # rehearsal, tuning or seeds
+    phase: str  # rehearsal, tuning, seeds or rivals
     done: int  # runs of the phase, or samples
     of: int
     seconds: float
@@ -119,6 +120,18 @@ class Trainer:
         self.problems += _problems(self.failures)
         return judged
 
+    def fit(self, rivals: Sequence[Entry]) -> list[Trained]:
+        """Return every rival that could be fitted; one that does not draw is fitted once, and stands for all seeds."""
+        count, before = len(self.seeds), len(self.failures)
+        pairs = [(entry, seed) for entry in rivals for seed in self.seeds[: 1 if entry.once else count]]
+        found = self.runs("rivals", [self._config(entry, {}, seed) for entry, seed in pairs])
+        runs: dict[str, list[Run | None]] = {entry.label: [] for entry in rivals}
+        for (entry, _), run in zip(pairs, found, strict=True):
+            runs[entry.label] += [run] * (count if entry.once else 1)
+        self.problems += dict.fromkeys(f"A rival was left out: {each.reason}" for each in self.failures[before:])
+        judged = [self._trained(entry, {}, {}, runs[entry.label]) for entry in rivals]
+        return [each for each in judged if each is not None]
+
     def _check_enough(self, roles: set[str]) -> None:
         if not {"reference", "method"} <= roles:
             reason = " ".join([*_problems(self.failures), *self.problems][:1])
@@ -184,7 +197,10 @@ class Trainer:
 
     def _config(self, entry: Entry, options: Options, seed: int) -> Config:
         space = None if entry.space is None else str(self._space_file(entry))
-        return make_config(**self.base, method=entry.method, method_options=options, space=space, seed=seed)
+        base = self.base
+        if entry.model is not None:  # which sees every sample once, as it is
+            base = {**base, "model": entry.model, "model_options": dict(entry.settings), "augment": []}
+        return make_config(**base, method=entry.method, method_options=options, space=space, seed=seed)
 
     def _space_file(self, entry: Entry) -> Path:
         return self.folder / "spaces" / entry.file

@@ -10,15 +10,16 @@ from torch import nn
 
 from labelspace import _checks
 from labelspace._plugins import Plugins
-from labelspace.models import cifar_resnet, classic, given, preactivation, seq2seq, text
+from labelspace.models import cifar_resnet, classic, estimators, given, preactivation, seq2seq, text
 from labelspace.models.external import OUTSIDE, efficientnet_lite0, from_timm, from_torchvision
+from labelspace.models.fitted import ESTIMATOR, Fitted, check_scores, is_estimator
 from labelspace.models.given import GivenNetwork
 from labelspace.models.network import Network, sample_shape
 from labelspace.models.transformer import from_transformers, transformers_again
 from labelspace.models.translation import Translation, encoder_decoder_again, from_encoder_decoder
 
 WRITERS = ("seq2seq-", "hf:")  # how names of networks begin that read and write texts
-Built = Network | GivenNetwork | seq2seq.Seq2Seq | Translation
+Built = Network | GivenNetwork | seq2seq.Seq2Seq | Translation | Fitted
 Builder = Callable[..., Built]
 Made = TypeVar("Made", bound=given.Factory)
 
@@ -53,7 +54,13 @@ WITH_MAP = (
 )
 # torchvision normalises inside the ones that it fetches weights for
 NORMALISING = ("torchvision:googlenet", "torchvision:inception_v3")
-LIBRARIES: dict[str, Builder] = {"timm": from_timm, "torchvision": from_torchvision, "hf": _from_transformers}
+SKLEARN = "sklearn"
+LIBRARIES: dict[str, Builder] = {
+    "timm": from_timm,
+    "torchvision": from_torchvision,
+    "hf": _from_transformers,
+    SKLEARN: estimators.from_sklearn,
+}
 
 
 def names() -> tuple[str, ...]:
@@ -98,11 +105,14 @@ def register_model(name: str, factory: Made | None = None) -> Made | Callable[[M
 
 
 def model_name(model: object) -> str:
-    """Return the name of a model that may be given as a module or factory; those get a name made of their content."""
+    """Return the name of a model that may be given as an object; objects get a name made of their content."""
     if isinstance(model, str):
         return model
+    if is_estimator(model):
+        check_scores("train", model)
+        return PLUGINS.give("train", model, given.label(model))
     if not isinstance(model, nn.Module) and not callable(model):
-        expected = "a name, a torch module, or a function (input_shape, output_dim) -> module"
+        expected = "a name, a torch module, a function (input_shape, output_dim) -> module, or an estimator with fit"
         raise _checks.fail_type("train", "model", expected, repr(model))
     return PLUGINS.give("train", model, given.label(model))
 
@@ -162,6 +172,10 @@ def rebuild(
         width = _checks.whole(owner, "output_dim", output_dim, low=1)
         again = transformers_again if kept.get("targets") is None else encoder_decoder_again
         return again(name[3:], sample_shape(owner, input_shape), width, architecture, kept)
+    said = (architecture or {}).get(ESTIMATOR)
+    if said is not None and not is_fitted(name):  # one that was given in Python, and is whole in the record
+        tokens = kept.get("vocabulary")
+        return Fitted(None, str(said), tuple(input_shape), output_dim, tokens if isinstance(tokens, int) else None)
     if name == "efficientnet-lite0":
         kept["pretrained"] = False
     if name in NORMALISING and options.get("pretrained"):
@@ -183,7 +197,8 @@ def _builder(name: str) -> Builder:
         return partial(seq2seq.seq2seq, name=name)
     plugin = PLUGINS.find(name)
     if plugin is not None:
-        return partial(given.from_given, plugin.content)
+        make: Builder = estimators.from_object if is_estimator(plugin.content) else given.from_given
+        return partial(make, plugin.content)
     if name.startswith("given-"):
         remedy = f"It was given in Python: labelspace.register_model({name!r})(factory) makes it known again."
         raise _checks.fail("models.build", "name", "the name of a model", repr(name), remedy)
@@ -196,7 +211,25 @@ def _is_ours(name: str) -> bool:
     return name in PLAIN or name in ("auto", "mlp") or name.startswith(("mlp-", "seq2seq-")) or ":" in name
 
 
-PLUGINS = Plugins("labelspace.models", "model", _is_ours)
+def is_fitted(name: str) -> bool:
+    """Return whether a name is that of an estimator, which is fitted, not trained by steps.
+
+    Example:
+        >>> is_fitted("sklearn:SVC"), is_fitted("mlp-16")
+        (True, False)
+    """
+    if name.startswith(f"{SKLEARN}:"):
+        return True
+    plugin = None if _is_ours(name) else PLUGINS.find(name)
+    return plugin is not None and is_estimator(plugin.content)
+
+
+def _version(name: str) -> str:
+    """Return which release of a library fits a model; empty for networks, whose code is torch's."""
+    return estimators.sklearn_version() if name.startswith(f"{SKLEARN}:") else ""
+
+
+PLUGINS = Plugins("labelspace.models", "model", _is_ours, _version)
 
 
 def _check_options(owner: str, builder: Builder, options: Mapping[str, object]) -> None:

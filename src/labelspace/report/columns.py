@@ -5,6 +5,7 @@ and under what heads it is printed in a terminal, if it is. ``report.cells`` and
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from labelspace.report import words
 from labelspace.report.cells import Cell, Column, Heads, number_cells
@@ -35,7 +36,12 @@ def columns(result: Result) -> list[Column]:
         return _numbers(rows, heads, says, value, decimals, heads if printed else None)
 
     tried = [
-        Column(Heads("", "strength"), "chosen on validation data", _cells(rows, _strength), Heads("", "strength")),
+        Column(
+            Heads("", "strength"),
+            "chosen on validation data",
+            _cells(rows, partial(_strength, _chosen(result))),
+            Heads("", "strength"),
+        ),
         Column(Heads("", "trials"), "strengths tried on validation data", _cells(rows, _trials)),
     ]
     if result.measure is not None:
@@ -93,8 +99,15 @@ def _cells(rows: Sequence[Row], cell: Callable[[Row], Cell]) -> tuple[Cell, ...]
     return tuple(cell(row) for row in rows)
 
 
-def _strength(row: Row) -> Cell:
-    mark = "▸ " if row.winner else ""
+def _chosen(result: Result) -> str | None:
+    """Return the label of the row that is marked: the one to take home, else the winner."""
+    if result.best is not None:
+        return result.best.label
+    return next((row.label for row in result.rows if row.winner), None)
+
+
+def _strength(chosen: str | None, row: Row) -> Cell:
+    mark = "▸ " if row.label == chosen else ""
     if row.strength is None:
         return Cell(words.MISSING, None, brief=mark + words.MISSING)
     brief = f"{mark}{row.strength.symbol} {row.strength.value:g}"
@@ -178,7 +191,7 @@ def _changes(result: Result) -> list[Column]:
         ),
         Column(
             Heads(group, "p (Holm)"),
-            f"of no change, corrected for the number of methods. {TERMS['Holm']}",
+            f"of no change, corrected for the number of methods; of rivals as it is. {TERMS['Holm']}",
             _cells(rows, _holm),
             Heads(brief, "p") if several and measure is not None else None,
         ),
@@ -199,8 +212,8 @@ def _interval(change: Change | None, text: str) -> Cell:
 
 
 def _holm(row: Row) -> Cell:
-    small = row.p_holm is not None and row.p_holm < 0.001
-    return Cell("< 0.001" if small else words.fixed(row.p_holm, 3), row.p_holm)
+    value = row.p_value if row.role == "rival" else row.p_holm
+    return Cell("< 0.001" if value is not None and value < 0.001 else words.fixed(value, 3), value)
 
 
 def runs_columns(material: Material) -> list[Column]:

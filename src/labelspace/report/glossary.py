@@ -25,7 +25,7 @@ TERMS = {
     "interval": "Where the true change lies with this probability, over seeds and test samples, paired.",
     "Holm": "A correction of p-values for the number of methods: with many of them, one looks good by luck.",
     "●": "The change excludes 0 even after Holm's correction.",
-    "▸": "The method that was best on validation data: the verdict is about it.",
+    "▸": "What was best on validation data, and is taken home.",
     "indicative": "Fewer seeds than an exact test needs to be sure (six at 95 %): a hint, not a proof.",
     "ECE": "Expected calibration error: how far confidence is from the share that is right. 0 is honest.",
     "NLL": "Negative log-likelihood of the true class: lower is better.",
@@ -88,13 +88,11 @@ def glossary(result: Result, sections: Iterable[str] = ()) -> dict[str, str]:
 
 
 def chosen_text(result: Result) -> str:
-    """Return what the mark ▸ says, and where the model to take home is another's, why.
+    """Return what the mark ▸ says, and where the verdict is about another row, which one.
 
     Args:
         result: what a comparison found.
     """
-    home = result.elsewhere
-    if home is None:
+    if result.elsewhere is None:
         return "▸ chosen on validation"
-    does = "costs less" if result.measure is None else "is better"
-    return f"▸ best labels on validation; best/ is {home}, which {does} there"
+    return f"▸ best on validation: best/ holds it; the verdict is about {result.elsewhere}"

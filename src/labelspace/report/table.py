@@ -58,7 +58,7 @@ def markdown_table(result: Result) -> str:
     heads = ["labels", *(f"{column.group} {column.title}".strip() for column in shown)]
     lines = [f"**{plain(result.title)}**", "", _line(heads), f"| --- |{' ---: |' * len(shown)}"]
     for number, row in enumerate(result.lines):
-        name = f"{row.label} (control)" if row.role == "control" else row.label
+        name = f"{row.label} ({row.role})" if row.role in ("control", "rival") else row.label
         lines.append(_line([name, *(column.cells[number] for column in shown)]))
     if result.measure is not None:
         searched = f", texts by a {plain(result.measure.search)}" if result.measure.search else ""
@@ -82,7 +82,8 @@ def _columns(result: Result) -> list[Printed]:
 
 
 def _labels(rows: Sequence[Row]) -> list[str]:
-    return [f"  {row.control}" if row.role == "control" and row.control else row.label for row in rows]
+    said = {"control": [f"  {row.control}" for row in rows], "rival": [f"  {row.label}" for row in rows]}
+    return [said.get(row.role, [row.label] * len(rows))[place] for place, row in enumerate(rows)]
 
 
 def _blocks(columns: Sequence[Printed], label_width: int, width: int) -> list[list[Printed]]:
@@ -130,6 +131,9 @@ def _block(rows: Sequence[Row], labels: Sequence[str], columns: Sequence[Printed
         if row.role == "control" and row.of is not None and row.of not in told:
             told.add(row.of)
             lines.append(f"controls for {row.of}")
+        if row.role == "rival" and row.role not in told:
+            told.add(row.role)
+            lines.append("rivals")
         lines.append(_aligned(labels[number], [column.cells[number] for column in columns], first, widths))
     return "\n".join(line.rstrip() for line in lines)
 
@@ -157,6 +161,9 @@ def _legend(result: Result, width: int) -> list[str]:
     if tried and tried[-1] > 1:
         count = f"{tried[-1]} on validation, the same for all" if len(tried) == 1 else f"{tried[0]}–{tried[-1]}"
         parts.append(f"strength: best of {count}; {words.MISSING} has none to tune")
+    fits = [f"{row.label} {row.seconds:.1f} s" for row in rows if row.seconds is not None]
+    if fits:
+        parts.append(f"rivals: untuned classifiers of scikit-learn; a fit took {', '.join(fits)}")
     for row in result.lines:
         if row.role == "constant":
             parts.append(f"{row.label}: {words.calls_text(row.options)}")

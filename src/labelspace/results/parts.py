@@ -162,6 +162,10 @@ class Verdict(Part):
         """Both ends, or None."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
+    def adding(self, sentence: str) -> "Verdict":
+        """Return it with one more sentence, where there is something to say."""
+        return self.model_copy(update={"sentences": (*self.sentences, sentence)}) if sentence else self
+
 
 class Data(Part):
     """What was compared on."""

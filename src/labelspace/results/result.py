@@ -120,9 +120,9 @@ class Result(Part):
 
     @property
     def elsewhere(self) -> str | None:
-        """Whose model to take home is not the one that is marked in the table; None where it is, or none is marked."""
-        marked = next((row.label for row in self.rows if row.winner), None)
-        return None if self.best is None or marked in (None, self.best.label) else self.best.label
+        """The row that the verdict is about, where another one is to be taken home; None where they are the same."""
+        judged = next((row.label for row in self.rows if row.winner), None)
+        return None if self.best is None or judged in (None, self.best.label) else judged
 
     def plain(self) -> Options:
         """Return it as JSON data: what was said when it was made, and nothing that is left to its default."""

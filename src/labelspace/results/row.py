@@ -22,7 +22,8 @@ class Row(Part):
     Args:
         label: how it is shown.
         method: its registry name; empty for scores that were made elsewhere.
-        role: reference, method, control, or constant: what decides the same of every sample.
+        role: reference, method, control, rival (a classifier that is no network), or constant: what decides the same
+            of every sample.
         of: whose control it is.
         control: shuffled or random.
         structured: whether it has a label space that says something about the classes.
@@ -47,6 +48,7 @@ class Row(Part):
         options: what its method was given beside the strength.
         quality: of sequences, the measure on test data.
         validation_quality: the same on validation data, mean over seeds.
+        seconds: of a rival, what one fit took.
     """
 
     label: str
@@ -75,6 +77,7 @@ class Row(Part):
     options: Options = {}
     quality: Quality | None = None
     validation_quality: float | None = None
+    seconds: float | None = None
 
     @property
     def merit(self) -> float:
@@ -97,9 +100,9 @@ class Row(Part):
             return "The control with shuffled classes"
         if self.control == "random":
             return "The control with random rows"
-        return self.spoken[0].upper() + self.spoken[1:] if self.method else self.spoken
+        return self.spoken[0].upper() + self.spoken[1:] if self.spoken != self.label else self.label
 
     @property
     def spoken(self) -> str:
         """How a sentence speaks of it: a method by its labels, a model that was trained elsewhere by its name."""
-        return f"{self.label} labels" if self.method else self.label
+        return f"{self.label} labels" if self.method and self.role != "rival" else self.label

@@ -15,6 +15,7 @@ from labelspace.decisions.rules import RULES
 from labelspace.results import Result
 from labelspace.space import LabelSpace
 from labelspace.spec.naming import plain
+from labelspace.training.restored import is_estimator
 from labelspace.training.run import Run
 
 # so many classes and confusions are listed
@@ -233,7 +234,8 @@ def decision_caveats(y: torch.Tensor, decision: Decision) -> Iterable[str]:
 def _use(run: Run) -> list[str]:
     kind = run.preprocessing.get("input", {}).get("kind") or run.preprocessing["kind"]
     new = NEW[kind]
-    lines = code([f"labelspace predict . {new} -o predictions.csv", "labelspace export . --onnx model.onnx"])
+    export = [] if is_estimator(run) else ["labelspace export . --onnx model.onnx"]
+    lines = code([f"labelspace predict . {new} -o predictions.csv", *export])
     python = [
         "from labelspace import Decision, Run",
         "",

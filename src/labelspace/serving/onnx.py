@@ -22,6 +22,7 @@ from labelspace.training.decided import about
 from labelspace.training.feed import HALF
 from labelspace.training.inputs import Inputs
 from labelspace.training.predict import scorer
+from labelspace.training.restored import is_estimator
 from labelspace.training.run import Run
 
 OUTPUTS = ("probabilities", "class", "decision")
@@ -61,6 +62,9 @@ def export_onnx(run: Run, decision: Decision, path: str | Path) -> Exported:
     if run.preprocessing["kind"] == "sequences":
         remedy = "Its search writes token by token: labelspace predict and Run.translate do."
         raise _checks.fail("export", "run", "of a model with one label for each sample", "one of sequences", remedy)
+    if is_estimator(run):
+        remedy = "labelspace predict, Run.predict_proba and Run.decide take it as it is."
+        raise _checks.fail("export", "run", "of a network", f"one of {run.config.model}, an estimator", remedy)
     onnxruntime = _packages()
     about(decision, run.names)
     place = Path(path)

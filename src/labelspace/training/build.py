@@ -18,6 +18,7 @@ from labelspace.data.loading import loaded
 from labelspace.learner import Learner
 from labelspace.space import LabelSpace
 from labelspace.spec.named import SpaceSpec, named
+from labelspace.training import estimator
 from labelspace.training.config import Config, generator, stream_seed
 from labelspace.training.feed import Extracting, extract
 from labelspace.training.noise import label_noise
@@ -128,13 +129,16 @@ def completed(
         space = space.subset(dataset.names)
     if dataset.kind == "sequences" and config.label_noise is not None:
         raise _checks.fail("train", "label_noise", "left out for sequences", repr(config.label_noise))
+    model = automatic_model(dataset) if config.model == "auto" else config.model
+    if models.is_fitted(model):
+        config = estimator.configured(config, dataset.kind)
     found = option_spaces(config, dataset, options)
     filled = {
         "space_key": "" if space is None else _digest(space),
         "option_keys": {name: _digest(each) for name, each in found.items()},
         "code_key": _plugins.code_key(config.parts()),
         "teacher_key": "" if config.teacher is None else teacher_digest(config.teacher),
-        "model": automatic_model(dataset) if config.model == "auto" else config.model,
+        "model": model,
         # one way to write each, so that equal runs have equal keys
         "augment": Augment.parse(config.augment, dataset.kind).specs,
         "label_noise": None if config.label_noise is None else label_noise(config.label_noise).spec,
@@ -218,6 +222,8 @@ def make_learner(
         known = ", ".join(models.WITH_MAP)
         remedy = f"Choose one of {known}, or a residual network with pooling='global', or leave out dense votes."
         raise _checks.fail("train", "model", expected, repr(config.model), remedy)
+    if isinstance(model, models.Fitted):
+        estimator.check_method(config)
     if "features" in criterion.needs:
         _feature_dim(config, model)
     if outline.kind == "sequences":

@@ -37,7 +37,8 @@ class Run:
         option_spaces: the label spaces among the method's options, such as a pre-trained embedding.
         folder: where it is on disk, if anywhere.
         times: ``train_seconds`` (its steps) and ``evaluation_seconds`` (what followed, but for the test curve) of each
-            epoch, where ``record`` asked for the test curve; not part of what two equal runs have in common.
+            epoch, where ``record`` asked for the test curve, and of a fit; not part of what two equal runs
+            have in common.
         translations: of sequences, what the model made of the sources of ``validation`` and ``test``.
         decision: temperature, prices and rule that it was taken home with, as ``best`` of a comparison is.
     """

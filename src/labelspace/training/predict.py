@@ -171,8 +171,9 @@ def features_of(run: Finished, x: object, layer: str | None, device: str = "cpu"
         if layer is not None:
             return activations("Run.features", model, batch, layer)
         result = model(batch)
-        if not isinstance(result, tuple):
-            remedy = f"The layers are: {', '.join(layer_names(model))}."
+        if not isinstance(result, tuple) or result[1] is None:
+            layers = ", ".join(layer_names(model))
+            remedy = f"The layers are: {layers}." if layers else "An estimator has no layers."
             raise _checks.fail("Run.features", "layer", "given for a model that returns no features", None, remedy)
         penultimate: Tensor = result[1]
         return penultimate.flatten(1)

@@ -9,7 +9,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from labelspace import _checks, _plugins
+from labelspace import _checks, _plugins, models
 from labelspace._checks import DamagedError, InputError
 from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
@@ -63,7 +63,10 @@ def restored(run: Finished) -> Learner:
     """
     changed = False
     try:
-        changed = _plugins.code_key(run.config.parts()) != run.config.code_key
+        given = is_estimator(run) and not models.is_fitted(
+            run.config.model
+        )  # in Python, elsewhere: whole in its record
+        changed = not given and _plugins.code_key(run.config.parts()) != run.config.code_key
         outline, weights = Outline.stored(run.preprocessing), run.weights
         space = run.space if run.config.space_key else None
         _check_sizes(weights, _sizes(run, outline))
@@ -81,6 +84,11 @@ def restored(run: Finished) -> Learner:
             stacklevel=3,
         )
     return learner.eval()
+
+
+def is_estimator(run: Finished) -> bool:
+    """Return whether a run fitted an estimator, which is no network."""
+    return models.ESTIMATOR in (run.preprocessing.get("architecture") or {})
 
 
 def _sizes(run: Finished, outline: Outline) -> dict[str, Tensor]:
@@ -114,7 +122,9 @@ def _place(run: Finished) -> str:
 def _unfit(run: Finished, error: Exception, changed: bool) -> ValueError:
     expected = f"a run whose weights fit {run.config.method!r} on {run.config.model!r} as they are built here"
     remedy = "An earlier version built one of them differently: train it again."
-    if changed:
+    if isinstance(error, models.Untrusted):
+        remedy = "Nothing in it was executed."
+    elif changed:
         remedy = "The code of one of them is not what it was trained with: use that again, or train it anew."
     reason = (str(error).strip() or type(error).__name__).splitlines()[0]
     return _checks.fail("Run.load", "folder", expected, f"{_place(run)} ({reason[:300]})", remedy)

@@ -9,16 +9,18 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from labelspace import _devices, _distributed
+from labelspace import _devices, _distributed, models
 from labelspace._checks import DamagedError
 from labelspace.learner import Learner
 from labelspace.records import RunFolder, RunResult, whole
 from labelspace.spec.named import SpaceSpec
 from labelspace.training.asked import asked
 from labelspace.training.build import Job, Outline, make_learner, prepare
+from labelspace.training.checkpoint import Progress
 from labelspace.training.config import Config
 from labelspace.training.feed import Extracting, preprocessing_of
 from labelspace.training.finished import Run as Run
+from labelspace.training.fitting import fitted
 from labelspace.training.loop import Loop, Report
 from labelspace.training.restored import Teacher, held
 from labelspace.training.sentences import feed_of, measured, searched, translated
@@ -52,7 +54,8 @@ def train(
         checkpoint_seconds: how often to write a checkpoint.
         report: called with an event's name and its numbers.
         options: the fields of ``Config``: method (a name, a ``Criterion`` class or a factory of one), model (a name, a
-            torch module or a function ``(input_shape, output_dim) -> module``), epochs, seed, learning_rate, …; and
+            torch module, a function ``(input_shape, output_dim) -> module``, or an estimator with ``fit`` and
+            ``predict_proba``), epochs, seed, learning_rate, …; and
             the options of ``labelspace.data.load`` but for its seed: ``label="grade"``, ``classes=["cat", "dog"]``,
             ``validation="first 5000"``. Among ``method_options`` a label space (``pretrained`` of labelemb) is one, or
             anything that ``space`` may be.
@@ -103,8 +106,7 @@ def train_job(
 def _trained(job: Job, out: str | Path | None, seconds: float, report: Report | None) -> Run:
     teacher = None if job.config.teacher is None else Teacher(Run.load(job.config.teacher), job.dataset)
     if out is None:
-        loop = Loop(job, None, report=report, teacher=teacher)
-        return _finished(job, loop, loop.run(), None)
+        return _finished(job, *_computed(job, None, seconds, report, teacher), None)
     folder = RunFolder(Path(out) / job.config.run_name())
     make_learner(job.config, Outline.of(job.dataset), job.space, job.options)  # what cannot be built leaves no folder
     first, alone = _distributed.rank() == 0, _distributed.world_size() == 1
@@ -152,13 +154,22 @@ def _resumed(
     first = _distributed.rank() == 0
     if first:
         folder.create(job.config.model_dump(mode="json"))
-    loop = Loop(job, folder.path, seconds=seconds, report=report, teacher=teacher)
-    run = _finished(job, loop, loop.run(), folder.path)
+    run = _finished(job, *_computed(job, folder.path, seconds, report, teacher), folder.path)
     if first:
         keep(run, folder)
     _distributed.wait()
     # other ranks may be on machines that do not see the folder
     return replace(run, read_weights=RunFolder(folder.path).weights) if first else run
+
+
+def _computed(
+    job: Job, folder: Path | None, seconds: float, report: Report | None, teacher: nn.Module | None
+) -> tuple[Learner, Progress]:
+    """Train a network, or fit an estimator."""
+    if models.is_fitted(job.config.model):
+        return fitted(job)
+    loop = Loop(job, folder, seconds=seconds, report=report, teacher=teacher)
+    return loop.run(), loop.progress
 
 
 def keep(run: Run, folder: RunFolder) -> None:
@@ -176,7 +187,7 @@ def keep(run: Run, folder: RunFolder) -> None:
     )
 
 
-def _finished(job: Job, loop: Loop, learner: Learner, folder: Path | None) -> Run:
+def _finished(job: Job, learner: Learner, state: Progress, folder: Path | None) -> Run:
     learner.criterion.gather()
     scores, numbers = {}, {}
     texts: dict[str, list[str]] = {}
@@ -188,7 +199,6 @@ def _finished(job: Job, loop: Loop, learner: Learner, folder: Path | None) -> Ru
             texts[part], quality = translated(learner, split, job)
             numbers[part] |= quality
     learner.cpu()  # what a record holds can be read anywhere
-    state = loop.progress
     return Run(
         config=job.config,
         result=result_of(job, numbers, state.epoch, state.best_epoch, searched(learner, job)),
