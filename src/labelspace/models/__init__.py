@@ -2,6 +2,7 @@
 
 from labelspace import _application  # noqa: F401 (raises where the extra is missing)
 from labelspace.models.backbones import Backbone, backbone
+from labelspace.models.fitted import fit_inputs
 from labelspace.models.given import GivenNetwork
 from labelspace.models.network import Network, count_parameters
 from labelspace.models.registry import WITH_MAP, WRITERS, Built, build, names, rebuild, register_model
@@ -22,6 +23,7 @@ __all__ = [
     "backbone",
     "build",
     "count_parameters",
+    "fit_inputs",
     "names",
     "rebuild",
     "register_model",
