@@ -68,7 +68,7 @@ class TfIdf(nn.Module):
     def _counts(self, tokens: Tensor) -> Tensor:
         """Return how often each token of the vocabulary occurs in each text, ``(N, V)``."""
         ones = torch.ones(tokens.shape, dtype=self.idf.dtype, device=tokens.device)
-        return ones.new_zeros(len(tokens), len(self.idf)).scatter_add(1, tokens, ones)
+        return ones.new_zeros(tokens.shape[0], len(self.idf)).scatter_add(1, tokens, ones)
 
 
 def text_tfidf(
