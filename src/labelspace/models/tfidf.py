@@ -45,14 +45,15 @@ class TfIdf(nn.Module):
     def fit_inputs(self, x: Tensor) -> None:
         """Count in how many training texts each token is."""
         texts = torch.zeros(len(self.idf), dtype=torch.float64, device=x.device)
-        for piece in x.split(PIECE):
+        for piece in torch.split(x, PIECE):
             texts += (self._counts(piece) > 0).sum(dim=0)
         self.idf.copy_(1 + ((1 + len(x)) / (1 + texts)).log())
         self.length.copy_((texts[SPECIAL:].sum() / len(x)).clamp(min=1).sqrt())
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Return the weighted sum."""
-        return (self.weights(tokens).unsqueeze(1) @ self.words(tokens)).squeeze(1)
+        vectors: Tensor = self.words(tokens)
+        return (self.weights(tokens).unsqueeze(1) @ vectors).squeeze(1)
 
     def weights(self, tokens: Tensor) -> Tensor:
         """Return the weight of each position; a word's weight is divided among the places where it stands.
