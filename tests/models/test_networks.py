@@ -14,7 +14,11 @@ from small_networks import batch, seeded
 IMAGE_NAMES = [name for name in names() if name.startswith(("cnn", "lenet", "alexnet", "resnet", "wrn", "bottleneck"))]
 DEEP = [name for name in IMAGE_NAMES if name.startswith(("resnet", "wrn")) and name != "resnet8-small"]
 SMALL = [name for name in IMAGE_NAMES if name not in (*DEEP, "bottleneck-18")]
-TEXT = {"text-bag": {"vocabulary": 30, "width": 8}, "text-transformer": {"vocabulary": 30, "width": 8, "layers": 1}}
+TEXT = {
+    "text-tfidf": {"vocabulary": 30, "width": 8},
+    "text-bag": {"vocabulary": 30, "width": 8},
+    "text-transformer": {"vocabulary": 30, "width": 8, "layers": 1},
+}
 CASES = [
     *((name, (1, 28, 28), {}) for name in SMALL),
     *((name, shape, {"width": 2}) for name in DEEP for shape in ((1, 28, 28), (1, 8, 8))),
@@ -29,7 +33,7 @@ CASES = [
     ("resnet8-small", (3, 33, 31), {}),
     ("lenet", (3, 40, 20), {}),
     ("cnn-5x5", (1, 28, 28), {"hidden": 7}),
-    *((name, shape, {}) for name in ("linear", "mlp", "mlp-32-2") for shape in ((13,), (1, 8, 8))),
+    *((name, shape, {}) for name in ("linear", "mlp", "mlp-32-2", "table") for shape in ((13,), (1, 8, 8))),
     *((name, (12,), options) for name, options in TEXT.items()),
 ]
 
@@ -60,7 +64,7 @@ def test_every_parameter_gets_a_gradient(name: str, shape: tuple[int, ...], opti
     pytest.fail(f"no gradient reaches {still}")
 
 
-@pytest.mark.parametrize("name", [*SMALL, "mlp-32-2", "text-bag", "text-transformer"])
+@pytest.mark.parametrize("name", [*SMALL, "mlp-32-2", "table", *TEXT])
 def test_weights_depend_on_the_global_seed_only(name: str) -> None:
     shape = (12,) if name.startswith("text") else (1, 8, 8)
     one, same, other = (seeded(name, shape, seed, **TEXT.get(name, {})).state_dict() for seed in (1, 1, 2))
@@ -69,7 +73,7 @@ def test_weights_depend_on_the_global_seed_only(name: str) -> None:
     assert any(not torch.equal(one[key], other[key]) for key in one)
 
 
-@pytest.mark.parametrize("name", [*SMALL, "mlp-32-2", "text-bag", "text-transformer"])
+@pytest.mark.parametrize("name", [*SMALL, "mlp-32-2", "table", *TEXT])
 def test_copies_are_equal(name: str) -> None:
     shape = (12,) if name.startswith("text") else (1, 8, 8)
     model = seeded(name, shape, **TEXT.get(name, {})).eval()
@@ -86,7 +90,7 @@ def test_copies_are_equal(name: str) -> None:
     torch.testing.assert_close(fresh(x), expected, rtol=0, atol=0)
 
 
-@pytest.mark.parametrize("name", [*SMALL, "linear", "mlp-32-2"])
+@pytest.mark.parametrize("name", [*SMALL, "linear", "mlp-32-2", "table"])
 def test_double_precision_and_channels_last(name: str) -> None:
     model = seeded(name, (3, 32, 32)).double().eval()
     x = batch((3, 32, 32), name).double()

@@ -6,7 +6,11 @@ from torch import nn
 
 from small_networks import batch, seeded
 
-TEXT = {"text-bag": {"vocabulary": 30, "width": 8}, "text-transformer": {"vocabulary": 30, "width": 8, "layers": 1}}
+TEXT = {
+    "text-tfidf": {"vocabulary": 30, "width": 8},
+    "text-bag": {"vocabulary": 30, "width": 8},
+    "text-transformer": {"vocabulary": 30, "width": 8, "layers": 1},
+}
 
 
 @pytest.mark.parametrize("name", list(TEXT))
@@ -35,8 +39,9 @@ def test_padding_changes_nothing(name: str, training: bool) -> None:
         torch.testing.assert_close(model(padded), long)
 
 
-def test_the_bag_does_not_see_the_order() -> None:
-    model = seeded("text-bag", (4,), vocabulary=9)
+@pytest.mark.parametrize("name", ["text-bag", "text-tfidf"])
+def test_a_bag_does_not_see_the_order(name: str) -> None:
+    model = seeded(name, (4,), vocabulary=9)
     torch.testing.assert_close(model(torch.tensor([[1, 2, 3, 0]])), model(torch.tensor([[3, 0, 1, 2]])))
 
 

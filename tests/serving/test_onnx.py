@@ -92,6 +92,17 @@ def test_columns_and_texts(tmp_path: Path) -> None:
     check(run, decision_of(run), tmp_path / "s.onnx", data.load(tmp_path / "s.csv", max_length=6).test.x)
 
 
+def test_networks_that_saw_training_inputs(tmp_path: Path) -> None:
+    lines = [f"{i**1.5},{'red' if i % 3 else 'blue'},{'ab'[i % 2]}" for i in range(60)]
+    (tmp_path / "t.csv").write_text("v,colour,label\n" + "\n".join(lines) + "\n")
+    run = train(tmp_path / "t.csv", model="table", model_options={"bins": 4, "width": 8}, epochs=2)
+    check(run, decision_of(run), tmp_path / "m.onnx", data.load(tmp_path / "t.csv").test.x)
+    lines = [f"{'good ' * (i % 4)}film number {i},{i % 2}" for i in range(60)]
+    (tmp_path / "s.csv").write_text("text,label\n" + "\n".join(lines) + "\n")
+    run = train(tmp_path / "s.csv", model="text-tfidf", epochs=2, data_options={"max_length": 6})
+    check(run, decision_of(run), tmp_path / "s.onnx", data.load(tmp_path / "s.csv", max_length=6).test.x)
+
+
 @pytest.mark.slow
 def test_a_text_transformer(tmp_path: Path) -> None:
     lines = [f"{'good ' * (i % 5)}film number {i},{i % 2}" for i in range(60)]

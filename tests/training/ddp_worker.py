@@ -19,6 +19,7 @@ FORMS = {
     "lwal-printed": {"method": "lwal", "method_options": {"preset": "paper", "every": 2, "repel": 1e-3}},
     "lls-pruned": {"method": "lls", "method_options": {"top": 2, "prune_after": 1}},
     "head-l2": {"method": "onehot", "head_l2": 0.05},
+    "seen-inputs": {"model": "table", "model_options": {"width": 16, "bins": 4, "dropout": 0.0}},
 }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-METHODS = ["onehot", "lls", "lwal", "ols", "labelemb", "lwr", "lwal-printed", "lls-pruned", "head-l2"]
+METHODS = ["onehot", "lls", "lwal", "ols", "labelemb", "lwr", "lwal-printed", "lls-pruned", "head-l2", "seen-inputs"]
 SCRIPT = Path(__file__).with_name("ddp_worker.py")
 
 

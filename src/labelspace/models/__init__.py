@@ -7,6 +7,7 @@ from labelspace.models.fitted import ESTIMATOR, FitError, Fitted
 from labelspace.models.given import GivenNetwork
 from labelspace.models.network import Network, count_parameters
 from labelspace.models.registry import WITH_MAP, WRITERS, Built, build, is_fitted, names, rebuild, register_model
+from labelspace.models.seen import fit_inputs
 from labelspace.models.sentences import Longest, Sentences
 from labelspace.models.seq2seq import Seq2Seq
 from labelspace.models.translation import Translation
@@ -29,6 +30,7 @@ __all__ = [
     "backbone",
     "build",
     "count_parameters",
+    "fit_inputs",
     "is_fitted",
     "names",
     "rebuild",

@@ -10,7 +10,7 @@ from torch import nn
 
 from labelspace import _checks
 from labelspace._plugins import Plugins
-from labelspace.models import cifar_resnet, classic, estimators, given, preactivation, seq2seq, text
+from labelspace.models import cifar_resnet, classic, estimators, given, preactivation, seq2seq, tabular, text, tfidf
 from labelspace.models.external import OUTSIDE, efficientnet_lite0, from_timm, from_torchvision
 from labelspace.models.fitted import ESTIMATOR, Fitted, check_scores, is_estimator
 from labelspace.models.given import GivenNetwork
@@ -39,6 +39,8 @@ PLAIN: dict[str, Builder] = {
     **{name: partial(cifar_resnet.cifar_resnet, name) for name in cifar_resnet.STAGES},
     **{name: partial(preactivation.wide_resnet, name) for name in preactivation.WIDE},
     **{name: partial(preactivation.bottleneck, name) for name in preactivation.STAGES},
+    "table": tabular.table,
+    "text-tfidf": tfidf.text_tfidf,
     "text-bag": text.text_bag,
     "text-transformer": text.text_transformer,
     **{name: partial(seq2seq.seq2seq, name=name) for name in ("seq2seq-256", *seq2seq.SIZES)},

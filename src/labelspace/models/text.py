@@ -8,6 +8,8 @@ from torch import Tensor, nn
 from labelspace import _checks
 from labelspace.models.network import Network, text_shape
 
+SPECIAL = 2  # ids that are no words: padding is 0, words that the vocabulary does not have are 1
+
 
 def text_bag(
     input_shape: tuple[int, ...], output_dim: int, *, vocabulary: int | None = None, width: int = 64
@@ -23,7 +25,7 @@ def text_bag(
     owner = "models.build('text-bag')"
     text_shape(owner, input_shape)
     _checks.whole(owner, "width", width, low=1)
-    return Network(_Bag(_tokens(owner, vocabulary), width), width, output_dim)
+    return Network(_Bag(vocabulary_size(owner, vocabulary), width), width, output_dim)
 
 
 def text_transformer(
@@ -54,11 +56,12 @@ def text_transformer(
     if width % heads:
         raise _checks.fail(owner, "width", f"a multiple of `heads`, {heads}", width)
     rate = _checks.number(owner, "dropout", dropout, low=0, high=1, open_high=True)
-    body = _Transformer(length, _tokens(owner, vocabulary), width, layers, heads, rate)
+    body = _Transformer(length, vocabulary_size(owner, vocabulary), width, layers, heads, rate)
     return Network(body, width, output_dim)
 
 
-def _tokens(owner: str, vocabulary: int | None) -> int:
+def vocabulary_size(owner: str, vocabulary: int | None) -> int:
+    """Return the number of token ids, which must have been given."""
     if vocabulary is None:
         expected = "the number of token ids, padding (id 0) included"
         raise _checks.fail(owner, "vocabulary", expected, "nothing", "Give it as an option: vocabulary=20000.")

@@ -267,9 +267,10 @@ def automatic_model(dataset: Dataset) -> str:
     if dataset.kind == "sequences":
         return "seq2seq-256"
     if dataset.kind == "text":
-        return "text-bag"
+        return "text-tfidf"
     if dataset.kind != "images":
-        return "mlp-128"
+        # measured on columns as people have them, not on what a frozen network made
+        return "table" if len(dataset.input_shape) == 1 and "backbone" not in dataset.source else "mlp-128"
     channels, height, width = dataset.input_shape
     if min(height, width) < 16:
         return "mlp-128"

@@ -13,10 +13,11 @@ from labelspace import _checks, _devices, _distributed
 from labelspace.augment.named import Augment
 from labelspace.criteria.targets import IGNORED
 from labelspace.learner import Learner
+from labelspace.models import fit_inputs
 from labelspace.training import checkpoint
 from labelspace.training.build import Job, Outline, make_learner, training_labels
 from labelspace.training.config import Config, generator, stream_seed
-from labelspace.training.feed import autocast, fit_labels, to_minimise
+from labelspace.training.feed import Feed, autocast, fit_labels, to_minimise
 from labelspace.training.optimizer import add_penalty, learning_rate, make_optimizer, set_rate
 from labelspace.training.sentences import Measured, SentenceFeed, feed_of, measured
 
@@ -61,6 +62,8 @@ class Loop:
         self.device = self.feed.device
         # built on the CPU, so that the start is the same on every device
         self.learner = make_learner(job.config, Outline.of(job.dataset), job.space, job.options).to(self.device)
+        if isinstance(self.feed, Feed):
+            fit_inputs(self.learner.model, len(self.feed), self.feed.take)
         if "teacher" in self.learner.criterion.needs and teacher is None:
             remedy = "Train a teacher first and pass its run folder."
             raise _checks.fail("train", "teacher", f"given for {job.config.method}", None, remedy)
