@@ -1,172 +1,121 @@
-"""Is the network that labelspace takes by itself as good as the best of scikit-learn's classifiers, untuned?
+"""Is what ``compare`` recommends as good as the best of scikit-learn's classifiers, untuned?
 
-Run ``python benchmarks/untuned.py [--sets wine stones] [--limit 500] [--rates 0.001 0.003] [--epochs 20]``. Every model
-gets the same parts of the same data; its temperature is fitted on the validation part; then each test sample gets the
-class of least expected cost. Ordered classes cost the square of their distance, others 1. Several rates: the one of
-least validation nll counts, and the time of all. One thread each; scikit-learn reads standardised numbers, pixels as
-they are, texts as TF-IDF. Of small sets the mean over several splits counts. One table is printed and written to
-``benchmarks/results/untuned.csv``.
+Run ``python benchmarks/untuned.py [--sets wine stones] [--limit 500] [--budget 1m]``. Each set is compared as a user
+would compare it: the network that labelspace takes by itself, whose training it chooses on validation data, with
+one-hot and uniform labels, and the rivals as they come; all have the same three parts, a temperature of their own and
+decisions of least expected cost. Ordered classes cost the square of their distance, others 1. Of small sets the mean
+over several splits counts. One table is printed and written to ``benchmarks/results/untuned.csv``:
+
+- *network*: the cheaper of the two by validation data; *best rival*: the cheapest on TEST data, which none can choose;
+- *taken*: what ``compare`` puts into ``best/``, chosen on validation data; *regret*: how much more that costs than the
+  cheapest row of the table on test data.
 """
 
 import argparse
 import csv
-import os
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
-from torch import Tensor
 from untuned_sets import SETS, SMALL, Task
 
 import labelspace
-from labelspace.comparison import planning
-from labelspace.comparison.budget import wanted_epochs
-from labelspace.data.dataset import Dataset, Split
-from labelspace.decisions.calibration import Temperature
-from labelspace.training.run import Run
+from labelspace.comparison.rivals import BOOSTING, FOREST, LOGISTIC, VECTORS
+from labelspace.results import Row
 from results import commit, processor
 
 HERE = Path(__file__).resolve().parent
-RIVALS: dict[str, Callable[[], ClassifierMixin]] = {
-    "HistGradientBoosting": lambda: HistGradientBoostingClassifier(random_state=0),
-    "LogisticRegression": lambda: LogisticRegression(max_iter=1000),
-    "ExtraTrees": lambda: ExtraTreesClassifier(random_state=0),
-    "SVC": SVC,
+# all that suit the data, also where `auto` would leave them out to save time; boosting takes minutes on pictures
+RIVALS = {
+    "table": [BOOSTING, LOGISTIC, FOREST, VECTORS],
+    "features": [BOOSTING, LOGISTIC, FOREST, VECTORS],
+    "images": [LOGISTIC, FOREST, VECTORS],
+    "text": [LOGISTIC],
 }
-OF_TEXTS = ("LogisticRegression",)  # the others do not take sparse numbers, or take very long
 
 
-class Outcome(NamedTuple):
-    """What a model costs per test sample, and how long it took to fit it and to score both parts."""
+class Found(NamedTuple):
+    """Costs per test sample of every row, which was chosen, and how long all of it took."""
 
+    costs: dict[str, float]
+    networks: dict[str, float]  # validation merit of the rows that are networks
     model: str
-    cost: float
+    taken: str
     seconds: float
 
 
-def cost_of(task: Task, validation: Tensor, test: Tensor) -> float:
-    """Return the mean cost of minimum-cost decisions, from scores of two parts."""
-    temperature = Temperature().fit(validation, task.dataset.validation.y).value
-    rule = "argmax" if task.prices is None else "min_cost"
-    decision = labelspace.Decision(rule, temperature, task.prices, task.dataset.names)
-    return decision.judge(test, task.dataset.test.y).costs.mean().item()
-
-
-def default_network(task: Task, rates: Sequence[float], epochs: int | None) -> Outcome:
-    dataset = task.dataset
-    size = 32 if len(dataset.train) < planning.SMALL else 128
-    options = {
-        "optimizer": "adamw",
-        "weight_decay": 0.01,
-        "schedule": "linear",
-        "best_by": "nll",
-        "batch_size": size,
-        "epochs": epochs or wanted_epochs(len(dataset.train), size, dataset.kind),
-        "patience": 5,
-    }
+def compared(task: Task, options: argparse.Namespace) -> Found:
+    """Return what a comparison finds."""
     began = time.perf_counter()
-    runs = [labelspace.train(dataset, learning_rate=rate, **options) for rate in rates]
-    best = min(runs, key=nll)
-    seconds = time.perf_counter() - began
-    cost = cost_of(task, best.scores["validation_scores"], best.scores["test_scores"])
-    return Outcome(best.config.model, cost, seconds)
+    with tempfile.TemporaryDirectory() as folder:
+        result = labelspace.compare(
+            task.dataset,
+            cost=task.prices,
+            methods=["uniform"],
+            rivals=RIVALS[task.dataset.kind],
+            seeds=options.seeds,
+            budget=options.budget,
+            out=folder,
+        ).result
+    costs = {row.label: row.headline.cost for row in result.rows if row.role != "control"}
+    networks = {row.label: row.merit for row in result.rows if _is_network(row)}
+    assert result.best is not None
+    return Found(costs, networks, str(result.model), result.best.label, time.perf_counter() - began)
 
 
-def nll(run: Run) -> float:
-    return run.result["validation"]["nll"]
+def _is_network(row: Row) -> bool:
+    return row.role in ("reference", "method")
 
 
-def rival(task: Task, name: str) -> Outcome:
-    dataset = task.dataset
-    reader = TfidfVectorizer(sublinear_tf=True) if dataset.kind == "text" else StandardScaler()
-    steps = [RIVALS[name]()] if dataset.kind == "images" else [reader, RIVALS[name]()]
-    began = time.perf_counter()
-    model = make_pipeline(*steps).fit(samples(dataset.train, dataset), dataset.train.y.numpy())
-    validation, test = (scores(model, samples(part, dataset)) for part in (dataset.validation, dataset.test))
-    seconds = time.perf_counter() - began
-    return Outcome(name, cost_of(task, validation, test), seconds)
-
-
-def samples(part: Split, dataset: Dataset) -> object:
-    """Return samples as scikit-learn takes them: texts, or rows of numbers."""
-    if part.text is not None:
-        return list(part.text)
-    rows = part.x.flatten(1).numpy()
-    return rows / np.float32(255) if dataset.kind == "images" else rows
-
-
-def scores(model: ClassifierMixin, x: object) -> Tensor:
-    """Return logarithms of probabilities; of a model without them, its margins."""
-    if hasattr(model, "predict_proba"):
-        # forests are sure of what all trees say, and a logarithm of 0 would stay 0 at any temperature
-        return torch.from_numpy(np.log(np.clip(model.predict_proba(x), 1e-3, 1)))
-    margins: NDArray[np.float64] = model.decision_function(x)
-    return torch.from_numpy(margins if margins.ndim == 2 else np.stack([-margins, margins], axis=1) / 2)
-
-
-def measured(name: str, options: argparse.Namespace) -> list[Outcome]:
-    """Return our network first, then the rivals; means over the splits."""
-    splits = range(options.splits if name in SMALL else 1)
-    found = [_of_split(SETS[name](options.limit, split), options) for split in splits]
-    return [
-        Outcome(same[0].model, float(np.mean([each.cost for each in same])), sum(each.seconds for each in same))
-        for same in zip(*found, strict=True)
-    ]
-
-
-def _of_split(task: Task, options: argparse.Namespace) -> list[Outcome]:
-    rivals = [each for each in options.rivals if task.dataset.kind != "text" or each in OF_TEXTS]
-    return [default_network(task, options.rates, options.epochs), *(rival(task, each) for each in rivals)]
-
-
-def row_of(name: str, found: list[Outcome]) -> dict[str, object]:
-    """Return a line of the table: our network, the best rival, and how much more ours costs."""
-    ours, best = found[0], min(found[1:], key=lambda each: each.cost)
-    more = (ours.cost - best.cost) / best.cost if best.cost else float("inf") if ours.cost else 0.0
+def line(name: str, found: Sequence[Found]) -> dict[str, object]:
+    """Return a line of the table; means over the splits."""
+    network = float(np.mean([each.costs[max(each.networks, key=each.networks.__getitem__)] for each in found]))
+    rivals = [label for label in found[0].costs if label not in found[0].networks]
+    mean = {label: float(np.mean([each.costs[label] for each in found])) for label in found[0].costs}
+    rival = min(rivals, key=mean.__getitem__)
+    taken = float(np.mean([each.costs[each.taken] for each in found]))
+    least = min(mean.values())
     return {
         "set": name,
-        "network": ours.model,
-        "cost": f"{ours.cost:.4f}",
-        "seconds": f"{ours.seconds:.1f}",
-        "best rival": best.model,
-        "its cost": f"{best.cost:.4f}",
-        "its seconds": f"{best.seconds:.1f}",
-        "all rivals' seconds": f"{sum(each.seconds for each in found[1:]):.1f}",
-        "difference": f"{more:+.1%}",
+        "network": found[0].model,
+        "its cost": f"{network:.4f}",
+        "best rival": rival,
+        "rival's cost": f"{mean[rival]:.4f}",
+        "difference": _more(network, mean[rival]),
+        "taken": "/".join(dict.fromkeys(each.taken for each in found)),
+        "taken costs": f"{taken:.4f}",
+        "regret": _more(taken, least),
+        "splits": len(found),
+        "seconds": f"{sum(each.seconds for each in found):.0f}",
     }
+
+
+def _more(cost: float, than: float) -> str:
+    return f"{cost / than - 1:+.1%}" if than else "0" if not cost else "inf"
 
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), metavar="SET", help=", ".join(SETS))
-    parser.add_argument("--rivals", nargs="+", choices=RIVALS, default=list(RIVALS))
     parser.add_argument("--limit", type=int, help="cap on training samples, to try it out")
-    parser.add_argument("--splits", type=int, default=5, help="of the small sets, whose means count")
-    parser.add_argument("--rates", nargs="+", type=float, default=[1e-3], help="learning rates of the network")
-    parser.add_argument("--epochs", type=int, help="at most so many, instead of what `compare` would take")
+    parser.add_argument("--splits", type=int, default=3, help="of the small sets, whose means count")
+    parser.add_argument("--seeds", type=int, default=2, help="of each row")
+    parser.add_argument("--budget", default="1m", help="of each comparison; the rivals come on top")
     parser.add_argument("--out", type=Path, default=HERE / "results" / "untuned.csv")
     return parser.parse_args(arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     options = parsed(arguments)
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    torch.set_num_threads(1)
     rows = []
     for name in options.sets:
+        splits = range(options.splits if name in SMALL else 1)
         try:
-            rows.append(row_of(name, measured(name, options)))
+            rows.append(line(name, [compared(SETS[name](options.limit, split), options) for split in splits]))
         except (ImportError, FileNotFoundError, labelspace.InputError) as error:
             print(f"{name} is left out: {error}", flush=True)
             continue

@@ -135,7 +135,7 @@ SETS: dict[str, Callable[[int | None, int], Task]] = {
     "rules": rules,
     "digits": named("digits"),
     "fashion-mnist": named("fashion-mnist", 10_000),
-    "cifar-10": named("cifar-10", 10_000),
+    "cifar-10": named("cifar-10", 5_000),
     "tiny-imagenet features": tiny_imagenet,
     "imdb": named("imdb", 4_000, max_length=1024),
 }

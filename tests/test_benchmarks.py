@@ -17,18 +17,19 @@ def test_default_networks_are_measured_against_untuned_classifiers(
     import untuned
 
     out = tmp_path / "untuned.csv"
-    sets = ["wine", "friedman", "digits"]
-    rivals = ["LogisticRegression", "ExtraTrees"]
-    untuned.main(
-        ["--sets", *sets, "--limit", "60", "--epochs", "2", "--splits", "2", "--rivals", *rivals, "--out", str(out)]
-    )
+    sets = ["wine", "friedman"]
+    monkeypatch.setattr(untuned, "RIVALS", {"table": [untuned.LOGISTIC, untuned.FOREST]})
+    untuned.main(["--sets", *sets, "--limit", "60", "--budget", "3s", "--splits", "2", "--out", str(out)])
     with out.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [row["set"] for row in rows] == sets
-    assert [row["network"] for row in rows] == ["table", "table", "mlp-128"]
+    assert [(row["set"], row["network"], row["splits"]) for row in rows] == [
+        ("wine", "table", "2"),
+        ("friedman", "table", "1"),
+    ]
     for row in rows:
-        assert row["best rival"] in rivals
-        assert float(row["cost"]) >= 0 <= float(row["its cost"])
-    assert capsys.readouterr().out.count("difference") == 3
+        assert row["best rival"] in (untuned.LOGISTIC, untuned.FOREST)
+        assert float(row["its cost"]) >= 0 <= float(row["rival's cost"])
+        assert set(row["taken"].split("/")) <= {"one-hot", "uniform", untuned.LOGISTIC, untuned.FOREST}
+    assert capsys.readouterr().out.count("difference") == 2
     for name in ("untuned", "untuned_sets", "results"):
         sys.modules.pop(name)
