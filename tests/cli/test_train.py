@@ -116,7 +116,10 @@ def test_tensorboard(tmp_path: Path) -> None:
             ["train", "digits", "--milestones", "4;8"],
             "`--milestones` must be epochs separated by commas, such as 40,80",
         ),
-        (["train", "digits", "--best-by", "loss"], "`--best-by` must be 'last', 'nll' or 'error'. Got 'loss'"),
+        (
+            ["train", "digits", "--best-by", "loss"],
+            "`--best-by` must be 'last', 'nll', 'calibrated' or 'error'. Got 'loss'",
+        ),
         (["train", "digits", "--record", "all"], "`--record` must be 'test-curve'. Got 'all'"),
         (["train", "digits", "--momentum", "1"], "`--momentum` must be less than 1"),
         (["train", "digits", "--set", "clip"], "`--set` must be NAME=VALUE"),

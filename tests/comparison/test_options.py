@@ -1,5 +1,6 @@
 """What a comparison can be told: label noise, options of methods, other forms of one, seeds, and every schedule."""
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -308,7 +309,7 @@ def test_the_level_of_a_plan(tmp_path: Path) -> None:
     assert found.verdict.level == 0.8
     assert "80 % interval" in found.table()
     page = found.save_html().read_text(encoding="utf-8")
-    assert "80 % intervals: seeds × test samples" in page
+    assert re.search(r"80 % <[^>]*>intervals</[^>]*>: seeds × test samples", page)
     assert found.content["rows"][1]["change"]["level"] == 0.8
 
 

@@ -192,4 +192,5 @@ def test_what_a_budget_bought_holds_for_the_next(place: Path, monkeypatch: pytes
     anew, trained, told = asked(place, **options, cost="ordinal", fresh=True)
     assert told["plan"]["epochs"] < epochs
     assert "as_before" not in told
-    assert len(trained) == told["plan"]["runs"] + len(anew.result.rehearsal)
+    # of what was tried first, the runs that were chosen are some of these
+    assert told["plan"]["runs"] < len(trained) <= told["plan"]["runs"] + len(anew.result.rehearsal)

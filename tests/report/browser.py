@@ -46,6 +46,8 @@ class Browser:
         wanted = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
         session = self._send("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
         self.address += f"/session/{session['sessionId']}"
+        # of several browsers on one machine each is the one in front
+        self.command("Emulation.setFocusEmulationEnabled", enabled=True)
 
     def _port(self) -> int:
         assert self.driver.stdout is not None

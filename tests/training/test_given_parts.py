@@ -270,7 +270,7 @@ def said(*words):
     assert done.exit_code == 0, done.output
     return done.stdout
 
-small = "--methods mine --model mine --seeds 2 --epochs 2 --workers 1 --out runs".split()
+small = "--methods mine --model mine --seeds 2 --epochs 2 --workers 1 --rivals none --out runs".split()
 compared = [said("compare", "sizes.csv", *small, *form) for form in (["--json"], [])]
 best = next(Path("runs").glob("*/best"))
 print(json.dumps([*compared, said("methods"), said("models"), said("predict", str(best), "new.csv")]))

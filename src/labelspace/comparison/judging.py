@@ -59,7 +59,7 @@ class Trained(NamedTuple):
         strength, value = None, entry.strength(self.options)
         if entry.option is not None and value is not None:
             strength = Strength(name=entry.option, symbol=entry.symbol, value=value)
-        about: About = {
+        return {
             "label": entry.label,
             "method": entry.method,
             "role": entry.role,
@@ -71,10 +71,6 @@ class Trained(NamedTuple):
             "runs": self.run_names,
             "options": dict(entry.options),
         }
-        if entry.role == "rival":
-            fits = {run.folder: time["train_seconds"] for run in self.runs for time in run.times[:1]}
-            about["seconds"] = sum(fits.values()) / max(len(fits), 1)
-        return about
 
 
 class Found(NamedTuple):

@@ -78,7 +78,6 @@ class About(TypedDict, total=False):
     trials: tuple[Trial, ...]
     runs: tuple[str, ...]
     options: Options
-    seconds: float
 
 
 def make_row(outcome: Outcome, **about: Unpack[About]) -> Judged:

@@ -161,9 +161,8 @@ def _legend(result: Result, width: int) -> list[str]:
     if tried and tried[-1] > 1:
         count = f"{tried[-1]} on validation, the same for all" if len(tried) == 1 else f"{tried[0]}–{tried[-1]}"
         parts.append(f"strength: best of {count}; {words.MISSING} has none to tune")
-    fits = [f"{row.label} {row.seconds:.1f} s" for row in rows if row.seconds is not None]
-    if fits:
-        parts.append(f"rivals: untuned classifiers of scikit-learn; a fit took {', '.join(fits)}")
+    if any(row.role == "rival" for row in rows):
+        parts.append("rivals: classifiers of scikit-learn as they come, untuned")
     for row in result.lines:
         if row.role == "constant":
             parts.append(f"{row.label}: {words.calls_text(row.options)}")

@@ -48,7 +48,6 @@ class Row(Part):
         options: what its method was given beside the strength.
         quality: of sequences, the measure on test data.
         validation_quality: the same on validation data, mean over seeds.
-        seconds: of a rival, what one fit took.
     """
 
     label: str
@@ -77,7 +76,6 @@ class Row(Part):
     options: Options = {}
     quality: Quality | None = None
     validation_quality: float | None = None
-    seconds: float | None = None
 
     @property
     def merit(self) -> float:
