@@ -28,6 +28,8 @@ OPTIONS = [
     "2",
     "--space",
     "small<medium<large",
+    "--rivals",
+    "none",
 ]
 PATIENCE = 240  # seconds, on a busy machine
 
