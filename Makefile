@@ -9,17 +9,21 @@ OUT ?= runs
 MANY ?= 1
 SEED ?= 0
 
-.PHONY: demo test test-slow fuzz check bench clean
+.PHONY: demo test test-slow test-long fuzz check bench clean
 
 demo: $(VENV)/ready
-	$(BIN)/labelspace compare digits --cost squared --model mlp-32-2 --out $(OUT)
+	$(BIN)/labelspace compare digits --cost squared --model mlp-32-2 --budget 90s --out $(OUT)
 
 test: check
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow and not long"
 
 # kills, whole-contract runs and large real data: CI runs these too
 test-slow: $(VENV)/ready
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m slow
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow and not long"
+
+# what takes minutes and repeats at length what the others show: digits with all seeds, pages attacked key by key
+test-long: $(VENV)/ready
+	$(BIN)/python -m pytest -n 2 -m long
 
 # hostile inputs in large numbers, for hours; prints how many were tried, refused, accepted and right, wrong, …
 fuzz: $(VENV)/ready

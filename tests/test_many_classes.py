@@ -17,7 +17,7 @@ SCRIPT = Path(__file__).with_name("many_classes.py")
         (50_000, "low_rank"),
         (50_000, "every_method"),
         pytest.param(50_000, "whole_run", marks=pytest.mark.slow),
-        pytest.param(50_000, "nearest_few", marks=pytest.mark.slow),
+        pytest.param(50_000, "nearest_few", marks=pytest.mark.long),
     ],
 )
 def test_no_matrix_of_all_classes(classes: int, what: str, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from labelspace import Comparison, compare
 
 METHODS = ["uniform", "semantic"]  # and the controls of semantic; `make demo` compares more
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
 
 def costs(result: Comparison) -> dict[str, float]:

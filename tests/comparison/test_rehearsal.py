@@ -12,6 +12,7 @@ import torch
 from labelspace import Run, compare
 from labelspace.comparison.plan import Plan, make_plan
 from labelspace.comparison.rehearsal import rehearse, words
+from labelspace.sweeps.executors import InProcess
 from labelspace.training.config import Config
 
 STEPS = 10
@@ -99,6 +100,7 @@ def test_a_comparison_rehearses_once(tmp_path: Path) -> None:
         "learning_rate": 0.02,
         "strengths": {"uniform": (0.1,)},
         "out": tmp_path,
+        "executor": InProcess(),
         "report": lambda event, told: events.append(told.get("phase", event)),
     }
     found = compare("digits", **asked)

@@ -10,7 +10,7 @@ from labelspace.comparison.rivals import INPUTS, SAMPLES, USUAL
 PAGE = Path(__file__).parents[2] / "docs" / "rivals.md"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = "\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
     monkeypatch.chdir(tmp_path)

@@ -48,11 +48,12 @@ def comparing() -> None:
     # OLS trains by itself, the others together
     strengths = {"uniform": [0.1, 0.2], "semantic": [0.1], "ols": [0.5]}
     options = {"seeds": 1, "epochs": 1, "space": "small<medium<large", "strengths": strengths}
-    compare("sizes.csv", methods=list(strengths), out="runs", executor=InProcess(), **options, **SHORT)
+    compare("sizes.csv", methods=list(strengths), out="runs", executor=InProcess(), rivals="none", **options, **SHORT)
 
 
 def comparing_anew() -> None:
-    compare("sizes.csv", methods=["uniform"], seeds=1, epochs=1, out="runs", executor=InProcess(), fresh=True, **SHORT)
+    options: dict[str, Any] = {"seeds": 1, "epochs": 1, "rivals": "none", "fresh": True}
+    compare("sizes.csv", methods=["uniform"], out="runs", executor=InProcess(), **options, **SHORT)
 
 
 def taking_another_home() -> None:

@@ -83,7 +83,7 @@ def assert_harmless(drawing: Path) -> None:
         assert not [name for name in part.attrib if name.lower().startswith("on")], drawing
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_without_the_policy_nothing_is_executed_either(driver: Driver, tmp_path: Path) -> None:
     folder = pages.write(tmp_path / "comparison", first=4, classes=12)
