@@ -19,7 +19,7 @@ test: check
 
 # kills, whole-contract runs and large real data: CI runs these too
 test-slow: $(VENV)/ready
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow and not long"
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "slow and not long"  # many wait for processes
 
 # what takes minutes and repeats at length what the others show: digits with all seeds, pages attacked key by key
 test-long: $(VENV)/ready

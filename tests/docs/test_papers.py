@@ -151,7 +151,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def cases() -> Iterator[Any]:
     for snippet in snippets():
-        slow = [pytest.mark.slow] if snippet.name in SLOW else []
+        slow = [pytest.mark.long] if snippet.name in SLOW else []
         yield pytest.param(snippet, False, id=snippet.name, marks=slow)
         if snippet.needs_data and snippet.name not in TOO_LARGE | REPEATED:
             absent = pytest.mark.skipif(REAL is None, reason="the real datasets are not on this machine")
