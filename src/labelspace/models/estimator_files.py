@@ -45,7 +45,7 @@ def dumped(estimator: object, also: Iterable[str] = ()) -> bytes:
     try:
         content = skops.dumps(estimator)
     except Exception as error:  # it looks at every object inside, which may be anything
-        raise Untrusted(f"it cannot be written down: {_first_line(error)}") from error
+        raise Untrusted(f"it cannot be written down: {first_line(error)}") from error
     _check(content, also)
     return _settled(content)
 
@@ -67,7 +67,7 @@ def loaded(content: bytes, also: Iterable[str] = ()) -> object:
     except Untrusted:
         raise
     except Exception as error:  # what it did not write raises all sorts
-        raise Untrusted(f"it cannot be read: {_first_line(error)}") from error
+        raise Untrusted(f"it cannot be read: {first_line(error)}") from error
 
 
 def unknown(content: bytes) -> list[str]:
@@ -118,5 +118,6 @@ def _renumber(node: object, numbers: dict[object, int], files: dict[str, str]) -
         _renumber(part, numbers, files)
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: object) -> str:
+    """Return the beginning of what an error or a warning says; its type where it says nothing."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]

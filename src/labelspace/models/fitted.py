@@ -100,8 +100,8 @@ class Fitted(nn.Module):
                 spent = time.perf_counter() - began
                 self.content = estimator_files.dumped(estimator, self.trusted)
             except Exception as error:  # estimators of all origins
-                raise FitError(f"{self.name} could not be fitted: {_first_line(error)}") from error
-        said = [_first_line(each.message) for each in caught if issubclass(each.category, UserWarning)]
+                raise FitError(f"{self.name} could not be fitted: {estimator_files.first_line(error)}") from error
+        said = [estimator_files.first_line(each.message) for each in caught if issubclass(each.category, UserWarning)]
         for text in dict.fromkeys(said):
             warnings.warn(f"{self.name}: {text}", UserWarning, stacklevel=2)
         check_scores("train", estimator)
@@ -240,7 +240,3 @@ def _outline(estimator: object) -> str:
 
 def _dtype(x: Tensor) -> torch.dtype:
     return x.dtype if x.is_floating_point() else torch.float32
-
-
-def _first_line(error: object) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

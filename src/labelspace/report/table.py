@@ -82,8 +82,14 @@ def _columns(result: Result) -> list[Printed]:
 
 
 def _labels(rows: Sequence[Row]) -> list[str]:
-    said = {"control": [f"  {row.control}" for row in rows], "rival": [f"  {row.label}" for row in rows]}
-    return [said.get(row.role, [row.label] * len(rows))[place] for place, row in enumerate(rows)]
+    return [_label(row) for row in rows]
+
+
+def _label(row: Row) -> str:
+    """Return how a row is called; controls and rivals stand below a line of their own, a little to the right."""
+    if row.role == "rival":
+        return f"  {row.label}"
+    return f"  {row.control}" if row.role == "control" and row.control else row.label
 
 
 def _blocks(columns: Sequence[Printed], label_width: int, width: int) -> list[list[Printed]]:

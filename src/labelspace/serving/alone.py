@@ -14,7 +14,7 @@ from labelspace.data.tables import Columns
 from labelspace.decisions.decision import Decision
 from labelspace.decisions.decision import stored as stored_decision
 from labelspace.records import CONFIG, FILES, RESULT
-from labelspace.serving.predictions import Extra, Tally, _fill, _named
+from labelspace.serving.predictions import Extra, Tally, empty_columns, fill
 from labelspace.serving.score_files import Beside, Sheet, checked, in_order, read
 from labelspace.serving.score_kind import KINDS, NEAR, Kind, Table, as_logits, sums_to_one
 from labelspace.spec.naming import canonical
@@ -132,10 +132,10 @@ def decisions(
         kept = {name: column[start : rows.stop] for name, column in sheet.kept.items()}
         piece = Piece([str(row) for row in rows], torch.empty(0), found, kept, {})
         good = logits[[row for row in rows if row not in problems]]
-        columns = _named(piece, False, alone.decision, extra)
+        columns = empty_columns(piece, False, alone.decision, extra)
         columns["note"] = [found.get(place) for place in range(len(rows))]
         if len(good):
-            _fill(columns, [place for place in range(len(rows)) if place not in found], alone.decision, good, extra)
+            fill(columns, [place for place in range(len(rows)) if place not in found], alone.decision, good, extra)
         met.rows += len(rows)
         met.unread += [(str(row), problems[row]) for row in rows if row in problems]
         met.decisions.update(name for name in columns["decision"] if isinstance(name, str))

@@ -104,10 +104,10 @@ def predictions(
         read = _read(given)
         piece, scores = _scored(given, score)
         notes = {read[row]: why for row, why in far.items()} | piece.problems
-        columns = _named(piece, by_file(inputs, x), prepared.decision, extra)
+        columns = empty_columns(piece, by_file(inputs, x), prepared.decision, extra)
         columns["note"] = [notes.get(place) for place in range(len(piece.names))]
         if scores is not None:
-            _fill(columns, _read(piece), prepared.decision, scores, extra)
+            fill(columns, _read(piece), prepared.decision, scores, extra)
         tally.rows += len(piece.names)
         tally.unread += [(piece.names[place], why) for place, why in piece.problems.items()]
         tally.far += [(piece.names[place], why) for place, why in notes.items() if place not in piece.problems]
@@ -138,7 +138,7 @@ def by_file(inputs: Inputs, x: object) -> bool:
     return inputs.kind == "images" and (listed or isinstance(x, list | tuple))
 
 
-def _named(piece: Piece, files: bool, decision: Decision, extra: Extra) -> Written:
+def empty_columns(piece: Piece, files: bool, decision: Decision, extra: Extra) -> Written:
     """Return all columns: the names of the samples, what is kept, and nothing yet of what the run says."""
     names = [name.encode("utf-8", "backslashreplace").decode() for name in piece.names]
     columns: Written = {"file": [*names]} if files else {"row": [int(name) for name in names]}
@@ -149,7 +149,7 @@ def _named(piece: Piece, files: bool, decision: Decision, extra: Extra) -> Writt
     return columns | {name: [None] * len(names) for name in own}
 
 
-def _fill(columns: Written, places: Sequence[int], decision: Decision, scores: Tensor, extra: Extra) -> None:
+def fill(columns: Written, places: Sequence[int], decision: Decision, scores: Tensor, extra: Extra) -> None:
     """Write what scores say of samples into the columns, at the places of these samples."""
     p, decided = decision.probabilities(scores), decision.decide(scores)
     likeliest = scores.argmax(dim=1, keepdim=True)
