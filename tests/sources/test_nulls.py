@@ -24,7 +24,7 @@ def same(one: LabelSpace, two: LabelSpace) -> bool:
 def test_no_seed_gives_the_space_itself() -> None:
     for name, space in SPACES.items():
         for null in (permuted, random_like):
-            copies = [seed for seed in SEEDS if same(null(space, seed), space)]
+            copies = [seed for seed in SEEDS[:50] if same(null(space, seed), space)]
             assert not copies, (name, null.__name__, copies)
 
 

@@ -1,5 +1,6 @@
 """Where tasks are done: every one once, and interrupts wait for what must not be left half done."""
 
+import os
 import signal
 
 import pytest
@@ -12,6 +13,7 @@ from labelspace.sweeps.executors import (
     Slurm,
     WorkerDied,
     _interrupted_once,
+    kept,
     undisturbed,
 )
 
@@ -59,3 +61,24 @@ def test_a_second_interrupt_does_not_disturb_what_the_first_has_begun() -> None:
     assert done == ["all is closed"]
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
+
+
+def test_workers_are_kept_for_a_block_and_replaced_where_one_died() -> None:
+    executor = Processes(1)
+
+    def worker() -> int:
+        ((_, number),) = executor.run(abs, [-1])
+        assert number == 1
+        return next(iter(executor._idle[0]._processes)) if executor._idle else 0
+
+    with executor.kept():
+        first = worker()
+        assert worker() == first
+        os.kill(first, signal.SIGKILL)
+        assert worker() != first
+    assert worker() == 0, "outside the block nobody waits"
+
+
+def test_only_an_executor_that_can_keeps_workers() -> None:
+    with kept(InProcess()), kept(Processes(1)):
+        pass

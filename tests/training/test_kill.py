@@ -17,7 +17,7 @@ from training.killable import EXTRA, configuration
 
 SCRIPT = Path(__file__).with_name("train_once.py")
 # two of each method; ``make fuzz`` kills at every call that changes the disk
-KILLS = 10
+KILLS = 8
 FILES = ("model.safetensors", "scores.safetensors", "label_space.safetensors", "epochs.jsonl", "result.json")
 
 

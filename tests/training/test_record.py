@@ -12,6 +12,7 @@ from labelspace import data
 from labelspace.decisions.decision import Decision
 from labelspace.metrics import accuracy_curve_area
 from labelspace.serving.take_home import take_home
+from labelspace.sweeps.executors import InProcess
 from labelspace.sweeps.grid import grid, sweep
 from labelspace.training.run import Run, train
 
@@ -110,6 +111,6 @@ def test_a_curve_that_was_not_recorded_is_said(tmp_path: Path) -> None:
 
 def test_runs_of_a_sweep_record_too(tmp_path: Path) -> None:
     configs = grid({**SHORT, "model": "linear", "data": "digits", "record": ["test-curve"]}, seed=range(5))
-    runs = sweep(configs, tmp_path)
+    runs = sweep(configs, tmp_path, executor=InProcess())
     assert [run.config.path for run in runs] == ["loop"] * 5, "time belongs to one run"
     assert all(len(run.test_curve) == len(run.times) == 4 for run in runs)

@@ -14,7 +14,6 @@ import sys
 import threading
 import time
 from types import FrameType
-from typing import Never
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 GRACE = 1.5  # seconds
@@ -79,10 +78,12 @@ def leave_if_stopped(code: int) -> None:
         os._exit(code)
 
 
-def _stop(number: int, frame: FrameType | None) -> Never:
+def _stop(number: int, frame: FrameType | None) -> None:
+    if _stopped.is_set():  # blocks that were left meanwhile have put this handler back
+        return
+    _stopped.set()
     for each in SIGNALS:
         signal.signal(each, signal.SIG_IGN)
-    _stopped.set()
     raise Stopped(number)
 
 

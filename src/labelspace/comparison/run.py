@@ -28,7 +28,7 @@ from labelspace.serving.predictions import ready
 from labelspace.space import LabelSpace
 from labelspace.spec.named import SpaceSpec
 from labelspace.spec.prices import CostSpec
-from labelspace.sweeps.executors import Executor, Processes
+from labelspace.sweeps.executors import Executor, Processes, kept
 from labelspace.training.run import own_threads_and_draws
 
 COST, SPACE, _ = DRAWN_FROM
@@ -126,7 +126,7 @@ def compare(
         rivals=asked(rivals),
     )
     setting = set_up(question, given, out, fresh, getattr(executor, "workers", 1), tell)
-    with folders.opened(setting.folder, fresh):
+    with folders.opened(setting.folder, fresh), kept(executor):
         write_plan(setting)
         elsewhere = () if fresh else folders.others(setting.folder)
         setting = _rehearsed(setting, executor, report, elsewhere)

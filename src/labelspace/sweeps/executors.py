@@ -10,7 +10,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import islice
 from types import FrameType
 from typing import Any, NamedTuple, Protocol, TypeVar, final
@@ -61,6 +61,19 @@ class Processes:
         """Keep the numbers."""
         self.workers = _cores() if workers is None else _checks.whole("Processes", "workers", workers, low=1)
         self.retries = _checks.whole("Processes", "retries", retries)
+        self._keeps, self._idle = False, list[Any]()  # the pool that waits for the next tasks, where one does
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Let workers live from one ``run`` to the next in this block: to start one takes seconds."""
+        self._keeps = True
+        try:
+            yield
+        finally:
+            self._keeps = False
+            with undisturbed():
+                while self._idle:
+                    _close(self._idle.pop(), kill=False)
 
     def run(self, work: Work[Task, Done], tasks: Sequence[Task]) -> Iterator[Outcome[Done]]:
         """Yield results as they come; a task that kills every worker it meets yields a ``WorkerDied``."""
@@ -92,9 +105,13 @@ class Processes:
 
         queue = iter(list(waiting.items()))
         running: dict[Any, int] = {}
-        _start_trackers()
-        settings = {"env": {"OMP_NUM_THREADS": "1"}, "initializer": _die_with, "initargs": (os.getpid(),)}
-        pool = ProcessPoolExecutor(max_workers=workers, **settings)
+        usual = workers == self.workers
+        if usual and self._idle:
+            pool = self._idle.pop()
+        else:
+            _start_trackers()
+            settings = {"env": {"OMP_NUM_THREADS": "1"}, "initializer": _die_with, "initargs": (os.getpid(),)}
+            pool = ProcessPoolExecutor(max_workers=workers, **settings)
         done = False
         try:
             while not done:
@@ -117,7 +134,10 @@ class Processes:
             lost.extend(running.values())
         finally:
             with undisturbed():
-                _close(pool, kill=not done)
+                if done and usual and self._keeps:
+                    self._idle.append(pool)
+                else:
+                    _close(pool, kill=not done)
 
 
 @final
@@ -198,14 +218,29 @@ class Slurm:
             yield number, WorkerDied(reasons[number])
 
 
+def kept(executor: Executor) -> AbstractContextManager[None]:
+    """Return a block in which an executor that can keep its workers does so, between one ``run`` and the next."""
+    return executor.kept() if isinstance(executor, Processes) else nullcontext()
+
+
 def _start_trackers() -> None:
-    """Start the processes that look after semaphores: on their first start they let interrupts through."""
+    """Start the processes that look after semaphores: on their first start they let interrupts through.
+
+    They outlive a command that is stopped, tidy up what it left, and would warn of that on its screen.
+    """
     import multiprocessing.resource_tracker
 
     from joblib.externals.loky.backend import resource_tracker
 
-    multiprocessing.resource_tracker.ensure_running()
-    resource_tracker.ensure_running()
+    before = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = "ignore"
+    try:
+        multiprocessing.resource_tracker.ensure_running()
+        resource_tracker.ensure_running()
+    finally:
+        del os.environ["PYTHONWARNINGS"]
+        if before is not None:
+            os.environ["PYTHONWARNINGS"] = before
 
 
 def _close(pool: Any, kill: bool) -> None:
