@@ -154,6 +154,17 @@ def to_utf8(path: Path, asked: Asked) -> str:
     return f"Save it as UTF-8 (in a spreadsheet: CSV UTF-8) and use that file, for example: {command}"
 
 
+def replaced_by_utf8(path: Path, asked: Asked) -> str:
+    """Return how to put a file that can be read in the place of one of another encoding, whose name has to stay."""
+    old, new = (
+        shlex.quote(str(path.with_name(name)))
+        for name in (f"{path.name}.original", re.sub(r"\.gz$", "", path.name, flags=re.IGNORECASE))
+    )
+    show = "gzip -dc <" if packed(path) else "cat"
+    change = f"{show} {old} | iconv -f {_encoding(path, asked)} -t UTF-8 > {new}"
+    return f"Put it there as UTF-8 under the same name, for example: mv {shlex.quote(str(path))} {old} && {change}"
+
+
 def _encoding(path: Path, asked: Asked) -> str:
     """Return the likeliest encoding of a text that is not UTF-8."""
     with opened(path, asked) as file:

@@ -25,11 +25,13 @@ def place_of(run: Run) -> Path:
     return run.folder.parent
 
 
+@pytest.mark.filterwarnings("default")
 def test_a_line_for_each_line(run: Run, tmp_path: Path) -> None:
     new, wanted = str(place_of(run) / "new.txt"), [run.translate(TEXTS[:1])[0], "", run.translate(TEXTS[2:])[0]]
     shown = CliRunner().invoke(app, ["predict", str(run.folder), new])
     assert shown.exit_code == 0, shown.stderr
     assert shown.stdout.splitlines() == wanted
+    assert shown.stderr == "labelspace: 1 of 3 lines is empty: it stays so.\n"
     kept = CliRunner().invoke(app, ["predict", str(run.folder), new, "-o", str(tmp_path / "made.txt")])
     assert "3 texts → " in kept.stdout
     assert (tmp_path / "made.txt").read_text().splitlines() == wanted

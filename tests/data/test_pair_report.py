@@ -57,3 +57,40 @@ def test_without_validation(tmp_path):
     report = data.check(write_lines(tmp_path, {"train": TRAIN, "test": [("k", "l")]}), source="en", validation="none")
     assert report.rows()[2] == ("en length, median", "3", "", "1")
     assert "There are no validation samples" in " ".join(report.notes)
+
+
+LONG = [(f"a b {n}", "x y") for n in range(4)] + [(" ".join(["a"] * 400), "x"), ("b", "y " * 300)]
+
+
+def test_the_longest_texts_are_whole_and_have_a_place(tmp_path):
+    path = write_lines(tmp_path / "d", {"train": LONG, **HELD})
+    report = data.check(path, source="en")
+    assert ("en length, longest", "400", "2", "3") in report.rows()
+    assert ("de length, 95 %", "300", "1", "1") in report.rows()
+    assert ("longest en text", "400 tokens, train.en:5 (at most 255 are read)") in report.facts()
+    assert ("longest de text", "300 tokens, train.de:6 (at most 255 are read)") in report.facts()
+    said = (
+        "1 source text is longer than 255 tokens (the longest: 400 in train.en:5) and 1 target text is longer than 255 "
+        "tokens (the longest: 300 in train.de:6): training refuses them unless cut=True or longest=401 is given."
+    )
+    assert said in report.problems
+    assert json.loads(json.dumps(report.to_json()))["source"]["longest"]["target"] == {
+        "tokens": 300,
+        "file": "train.de",
+        "line": 6,
+    }
+    cut = data.check(path, source="en", cut=True, longest=[11, 400])
+    assert ("en length, longest", "400", "2", "3") in cut.rows()
+    assert "1 source text is longer than 10 tokens (the longest: 400 in train.en:5): it is cut." in cut.notes
+    assert not any("longer" in problem for problem in cut.problems)
+
+
+def test_only_options_that_would_help_are_shown(tmp_path, report):
+    known = {"train": [(f"{'a b ' * n}c", "x y") for n in range(6)], "val": [("b b", "x")], "test": [("c b", "y")]}
+    short = data.check(write_lines(tmp_path / "short", known), source="en")
+    assert short.option_lines() == ["more options: docs/pairs-of-texts.md, or all with --json"]
+    lines = report.option_lines()
+    assert [line.split()[0] for line in lines[1:-1]] == ["tokens='subword'", "vocabulary=20000"]
+    long = data.check(write_lines(tmp_path / "d", {"train": LONG, **HELD}), source="en").option_lines()
+    assert [line.split()[0] for line in long[1:-1]] == ["cut=True", "longest=401", "tokens='subword'"]
+    assert ["lowercase=True", "small letters only"] in json.loads(json.dumps(short.to_json()))["options"]

@@ -77,6 +77,8 @@ def test_the_key_knows_the_answers(dataset):
 
 def test_the_same_source_in_two_parts_is_warned_of(tmp_path):
     write_lines(tmp_path, {"train": [("a b", "x"), ("c", "y")], "val": [("d", "z")], "test": [("a b", "other")]})
-    message = "1 of the 1 test samples have the same source text as a training or validation sample.*out of one part.$"
+    message = (
+        "1 of the 1 test samples has the same source text as a training or validation sample.*Take it out of one part.$"
+    )
     with pytest.warns(UserWarning, match=message):
         data.load(tmp_path, source="en")

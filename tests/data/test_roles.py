@@ -87,3 +87,16 @@ def test_where_it_is_not_clear_it_has_to_be_said(table, listed):
 def test_a_guess_without_a_telling_name_is_said_on_load():
     with pytest.warns(UserWarning, match="'kind' is taken for the label, as the only column with few different values"):
         assert data.load({"size": SIZES, "kind": KINDS}).names == ("a", "b", "c")
+
+
+def test_two_columns_of_texts_are_pairs(tmp_path):
+    rows = [[f"the dog number {n} runs", f"der Hund Nummer {n} rennt"] for n in range(60)]
+    path = tmp_path / "pairs.tsv"
+    path.write_text("".join("\t".join(row) + "\n" for row in rows))
+    with pytest.raises(ValueError, match="two columns of texts") as caught:
+        data.load(path)
+    assert str(caught.value).endswith("Read them as pairs of texts with kind='sequences', or name the labels: label=…")
+    assert len(data.load(path, kind="sequences").train) == 42
+    single = {"a": [f"word{n}" for n in range(60)], "b": [f"code{n}" for n in range(60)]}
+    with pytest.raises(ValueError, match="not clear which column it is"):
+        data.load(single)

@@ -1,6 +1,8 @@
 """Texts in folders and tar files, by name."""
 
 import gzip
+import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -56,8 +58,21 @@ def test_what_is_no_text_names_the_file(tmp_path):
     with pytest.raises(InputError, match=r"readable c\.gz"):
         tree_of(tmp_path / "c.gz")["c"].lines()
     (tmp_path / "d.txt").write_bytes("a\nb\nä".encode("latin-1"))
-    with pytest.raises(InputError, match=r"not UTF-8 \(line 3\)\. Save it as UTF-8 .*iconv -f WINDOWS-1252"):
+    with pytest.raises(InputError, match=r"not UTF-8 \(line 3\)\. Put it there as UTF-8 .*iconv -f WINDOWS-1252"):
         tree_of(tmp_path / "d.txt")["d.txt"].lines()
+
+
+@pytest.mark.skipif(shutil.which("iconv") is None, reason="needs iconv")
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_the_remedy_for_another_encoding_can_be_run_as_it_is(tmp_path, ending):
+    """The name of a file says which part and language it is, so that a copy of another name would not be read."""
+    content = "schön\n".encode("latin-1")
+    (tmp_path / f"train.de{ending}").write_bytes(gzip.compress(content) if ending else content)
+    with pytest.raises(InputError) as caught:
+        tree_of(tmp_path)["train.de"].lines()
+    subprocess.run(caught.value.remedy.partition("for example: ")[2], shell=True, check=True)
+    assert tree_of(tmp_path)["train.de"].lines() == ["schön"]
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 @given(st.binary(max_size=60))

@@ -201,7 +201,7 @@ def test_the_sizes_of_the_paper() -> None:
     assert isinstance(two, Seq2Seq)
     assert (one.source.embedding_dim, one.decoder.hidden_size, one.decoder.num_layers) == (400, 500, 1)
     assert (two.source.embedding_dim, two.decoder.hidden_size, two.decoder.num_layers) == (512, 512, 2)
-    assert {"seq2seq-256", "seq2seq-500", "seq2seq-512x2"} <= set(names())
+    assert {"seq2seq-256", "seq2seq-500", "seq2seq-512x2", "seq2seq-H", "seq2seq-HxL"} <= set(names())
 
 
 @pytest.mark.parametrize("output", [4, 30])

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 
 from labelspace.sweeps.executors import InProcess, Processes, RayTasks, Slurm
 from labelspace.sweeps.grid import SweepError, grid, sweep
+from labelspace.training.build import prepare
 from labelspace.training.run import Run
 
 BASE: dict[str, Any] = {"data": "digits", "model": "mlp-16", "epochs": 2, "limit": 200, "augment": ["crop:1"]}
@@ -53,6 +55,20 @@ def test_what_workers_are_warned_of_is_said_once_here(tmp_path: Path, capfd: pyt
         sweep(configs, tmp_path, executor=Processes(workers=1))
     assert len(caught) == 1
     assert "UserWarning" not in capfd.readouterr().err
+
+
+def test_what_was_said_of_the_data_is_not_said_by_workers_again(tmp_path: Path) -> None:
+    rows = [(n % 7, n % 3, "ab"[n % 2]) for n in range(40)]
+    for part in ("train", "test"):
+        lines = [",".join(map(str, (a + 0.5 + n, b, c))) for n, (a, b, c) in enumerate(rows)]
+        (tmp_path / f"{part}.csv").write_text("\n".join(["size,count,label", *lines]))
+    configs = grid({"data": str(tmp_path), "model": "linear", "epochs": 1}, seed=[0, 1])
+    with pytest.warns(UserWarning, match="40 of the 40 test samples have the same content"):
+        job = prepare(configs[0])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sweep(configs, tmp_path / "runs", executor=InProcess(), job=job, vectorise=False)
+    assert not caught
 
 
 def test_one_failed_run_does_not_end_the_others(tmp_path: Path) -> None:

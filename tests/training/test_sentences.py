@@ -113,8 +113,17 @@ def test_a_run_is_kept_and_translates_again(run: Run, corpus: Path) -> None:
     assert loaded.result["test"]["forced"] == forced
     with pytest.raises(InputError, match=r"`run` of Run.predict must be of a model with one label"):
         loaded.predict(["one two."])
-    with pytest.raises(TypeError, match="`texts` of Run.translate must be a list of texts"):
-        loaded.translate("one two.")
+    for given, got in (
+        ("one two.", "'one two.'"),
+        (None, "None"),
+        (3, "3"),
+        ([3], "one with 3 at place 0"),
+        (["one.", None], "one with None at place 1"),
+    ):
+        with pytest.raises(TypeError, match=f"`texts` of Run.translate must be a list of texts. Got {got}"):
+            loaded.translate(given)  # type: ignore[arg-type]
+    with pytest.warns(UserWarning, match="2 of 3 texts are empty: they stay so"):
+        assert loaded.translate(["", "one two.", " "]) == ["", loaded.translate(["one two."])[0], ""]
 
 
 def test_texts_that_never_end_are_counted_and_told(corpus: Path) -> None:
@@ -141,7 +150,7 @@ def test_new_texts_are_as_long_as_those_of_training(corpus: Path, tmp_path: Path
             run.translate(["one.", long])
         assert len(run.translate(["one one one one one one one one"])) == 1
     cut = train(corpus, **{**short, "data_options": {"kind": "sequences", "longest": [5, 20], "cut": "source"}})
-    with pytest.warns(UserWarning, match="1 of 2 texts are longer than 5 tokens: they are cut, as those of training"):
+    with pytest.warns(UserWarning, match="1 of 2 texts is longer than 5 tokens: it is cut, as those of training"):
         found = cut.translate([long, "two."])
     assert found == cut.translate(["one one one one", "two."])
     dataset = data.load(corpus, kind="sequences", longest=[5, 20], cut="source")

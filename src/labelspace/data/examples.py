@@ -95,6 +95,8 @@ def _left_out(source: Source) -> tuple[str, ...]:
 def _own(source: Source, names: Sequence[str]) -> dict[str, object]:
     """Return the values that fit these data."""
     own: dict[str, object] = {"names": list(names) if len(names) <= SHOWN else ...}
+    if source.get("longest"):
+        own["longest"] = 1 + max(one["tokens"] for one in source["longest"].values())
     if source.get("reader") != "table":
         return own
     own |= {"label": source["options"]["label"], "text": source["options"].get("text")}

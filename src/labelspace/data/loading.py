@@ -13,6 +13,7 @@ from labelspace.data.files import OWNER
 from labelspace.data.found import assemble
 from labelspace.data.known import KNOWN, Reader
 from labelspace.data.readers import arrays, cifar, idx, image_folder, items, parallel, table, tiny_imagenet
+from labelspace.data.source import Source
 from labelspace.data.splits import leak_sentences
 
 PAIRS = "sequences"
@@ -122,9 +123,18 @@ def loaded(name_or_path: object, options: Mapping[str, object]) -> Dataset:
         raise _checks.fail(OWNER, "kind", f"{found.kind!r} or left out for these data", repr(kind))
     dataset = assemble(found, seed=seed, validation=held, test=test)
     dataset = dataset if classes is None else of_classes(dataset, classes)
-    for sentence in (*remarks.on_load(dataset.source), *leak_sentences(dataset.source)):
+    for sentence in warnings_of(dataset.source):
         warnings.warn(sentence, UserWarning, stacklevel=3)
     return dataset
+
+
+def warnings_of(source: Source) -> tuple[str, ...]:
+    """Return what whoever reads a dataset is warned of.
+
+    Args:
+        source: of the dataset.
+    """
+    return *remarks.on_load(source), *leak_sentences(source)
 
 
 def _cut(dataset: Dataset, classes: object, others: Sequence[str]) -> Dataset:

@@ -1,7 +1,7 @@
 """Looking at pairs of texts before anyone trains: lengths, unknown tokens, and the same text twice."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -11,17 +11,19 @@ from labelspace import _checks
 from labelspace.criteria.targets import IGNORED
 from labelspace.data.dataset import PARTS, Dataset, Split, repeated_rows
 from labelspace.data.report import DataReport
+from labelspace.data.source import Source
 from labelspace.data.splits import Say, leak_sentences
-from labelspace.data.vocabulary import END, UNKNOWN
+from labelspace.data.vocabulary import END, UNKNOWN, Vocabulary
 
 SHOWN = 60  # characters of an example
 TOKENS = {"word": "words and punctuation marks", "subword": "subwords", "character": "characters"}
 UNKNOWN_SHARE = 0.1  # of tokens: more are worth a word
+MOST = 3  # examples of options
 
 
 @dataclass(frozen=True)
 class Lengths:
-    """Tokens of the texts of one side of one part, their ends left out, and the share that the vocabulary lacks."""
+    """Tokens of the whole texts of one side of one part, without ends, and the share that the vocabulary lacks."""
 
     median: float
     most: float
@@ -81,6 +83,7 @@ class PairReport(DataReport):
         return [
             ("tokens", f"{TOKENS[self.form]}; lengths and shares are of these"),
             ("vocabularies, of the training part", listed),
+            *self._longest(),
             ("first pair", " → ".join(map(_short, self.example))),
         ]
 
@@ -91,7 +94,7 @@ class PairReport(DataReport):
             for part, both in self.lengths.items()
         }
         common = super().to_json()
-        left = {name: common[name] for name in ("title", "repeated", "leakage", "problems", "notes")}
+        left = {name: common[name] for name in ("title", "repeated", "leakage", "problems", "notes", "options")}
         return {
             **left,
             "languages": list(self.languages),
@@ -103,6 +106,24 @@ class PairReport(DataReport):
             "shared_pairs": dict(self.shared_pairs),
             "source": {name: value for name, value in self.source.items() if name not in ("vocabularies", "names")},
         }
+
+    def option_lines(self) -> list[str]:
+        """Return the options that would help with what was found, and where the others are."""
+        some = replace(self, options=[each for name in self.helpful for each in self.options if _sets(each, name)])
+        return [*DataReport.option_lines(some)[: MOST + 1], "more options: docs/pairs-of-texts.md, or all with --json"]
+
+    @property
+    def helpful(self) -> tuple[str, ...]:
+        """Names of options that would change what there is to say."""
+        long = ("cut", "longest") if self.source.get("cut") else ()
+        unknown = any(one.unknown > UNKNOWN_SHARE for both in self.lengths.values() for one in both)
+        return (*long, *(("tokens", "vocabulary") if unknown else ()))
+
+    def _longest(self) -> Iterator[tuple[str, str]]:
+        found, limits = self.source.get("longest", {}), self.source.get("limits", {})
+        for language, (side, one) in zip(self.languages, found.items(), strict=False):
+            allowed = f"at most {limits[side]['longest'] - 1:,} are read"
+            yield f"longest {language} text", f"{one['tokens']:,} tokens, {one['file']}:{one['line']} ({allowed})"
 
     def _of_side(self, side: int) -> Iterator[tuple[str, ...]]:
         language = self.languages[side]
@@ -124,7 +145,14 @@ def of(dataset: Dataset, asked: Collection[str], say: Say) -> PairReport:
     parts = dataset.parts
     pairs = {name: list(zip(part.text or (), part.answers or (), strict=True)) for name, part in parts.items()}
     source, target = dataset.source.get("languages", ("source", "target"))
-    lengths = {name: (_lengths(part.x), _lengths(part.y)) for name, part in parts.items() if len(part)}
+    cut = {side: Vocabulary.stored(dataset.source["vocabularies"][side]) for side in dataset.source.get("cut", {})}
+    lengths = {
+        name: (_lengths(part.x, part.text, cut.get("source")), _lengths(part.y, part.answers, cut.get("target")))
+        for name, part in parts.items()
+        if len(part)
+    }
+    refused = "cut" in asked
+    long = _about_long(dataset.source, refused, say)
     found = PairReport(
         title=f"{dataset.source['path']}: {dataset!r}",
         names=dataset.names,
@@ -133,7 +161,7 @@ def of(dataset: Dataset, asked: Collection[str], say: Say) -> PairReport:
         dtype=str(dataset.train.x.dtype).removeprefix("torch."),
         repeated={name: repeated_rows(part) for name, part in parts.items()},
         leakage=dataset.source.get("leakage", {}),
-        problems=_problems(dataset, asked, say) + leak_sentences(dataset.source, say),
+        problems=(long if refused else []) + leak_sentences(dataset.source, say),
         source=dataset.source,
         languages=(source, target),
         pairs={name: len(part) for name, part in parts.items()},
@@ -145,15 +173,19 @@ def of(dataset: Dataset, asked: Collection[str], say: Say) -> PairReport:
         form=dataset.source["options"]["tokens"],
         example=pairs["train"][0],
     )
-    found.notes.extend(_notes(found))
+    found.notes.extend([*_notes(found), *([] if refused else long)])
     return found
 
 
-def _lengths(ids: Tensor) -> Lengths:
+def _lengths(ids: Tensor, texts: Sequence[str] | None, vocabulary: Vocabulary | None) -> Lengths:
+    """Return how long texts are; with the vocabulary of a side that was cut, how long they were before."""
     real = (ids != IGNORED) & (ids != END)
     counts = real.sum(1).numpy()
-    median, most = np.percentile(counts, [50, 95], method="nearest")
     unknown = int((ids == UNKNOWN).sum()) / max(1, int(counts.sum()))
+    if vocabulary is not None and texts is not None:
+        full = np.flatnonzero(counts == ids.shape[1] - 1)
+        counts[full] = [len(row) - 1 for row in vocabulary.encode(texts[place] for place in full.tolist())]
+    median, most = np.percentile(counts, [50, 95], method="nearest")
     return Lengths(float(median), float(most), int(counts.max()), unknown)
 
 
@@ -170,13 +202,22 @@ def _shared(pairs: Mapping[str, list[tuple[str, str]]]) -> dict[str, int]:
     return shared
 
 
-def _problems(dataset: Dataset, asked: Collection[str], say: Say) -> list[str]:
-    cut = dataset.source.get("cut", {})
-    if not cut or "cut" not in asked:
+def _about_long(source: Source, refused: bool, say: Say) -> list[str]:
+    """Return how many texts of which side are too long, where the longest is, and what becomes of them."""
+    cut, said = source.get("cut", {}), []
+    for side, count in cut.items():
+        longest, most = source["longest"][side], source["limits"][side]["longest"] - 1
+        texts = f"1 {side} text is" if count == 1 else f"{count:,} {side} texts are"
+        place = f"{longest['tokens']:,} in {longest['file']}:{longest['line']}"
+        said.append(f"{texts} longer than {most:,} tokens (the longest: {place})")
+    if not said:
         return []
-    listed = " and ".join(f"{count} {side} texts" for side, count in cut.items())
-    rules = " or ".join(say(_checks.Setting(name, value)) for name, value in (("cut", True), ("longest", ...)))
-    return [f"Too long: {listed}. Training stops on them unless {rules} is given."]
+    it, they = ("it", "it is") if sum(cut.values()) == 1 else ("them", "they are")
+    if not refused:
+        return [f"{' and '.join(said)}: {they} cut."]
+    enough = 1 + max(source["longest"][side]["tokens"] for side in cut)
+    rules = " or ".join(say(_checks.Setting(name, value)) for name, value in (("cut", True), ("longest", enough)))
+    return [f"{' and '.join(said)}: training refuses {it} unless {rules} is given."]
 
 
 def _notes(report: PairReport) -> list[str]:
@@ -190,14 +231,13 @@ def _notes(report: PairReport) -> list[str]:
                 said.append(f"{share} are not in the vocabulary: a larger one, or subwords, would know them.")
     if not report.pairs["validation"]:
         said.append("There are no validation samples: nothing can be tuned or stopped early.")
-    cut = report.source.get("cut", {})
-    if cut and not report.problems:
-        said.append(
-            "Cut at the longest allowed: " + ", ".join(f"{count} {side} texts" for side, count in cut.items()) + "."
-        )
     if report.source.get("cache"):
         said.append(f"The array cache was {report.source['cache']}.")
     return said
+
+
+def _sets(example: tuple[str, str], name: str) -> bool:
+    return f"{name}=" in example[0]
 
 
 def _line(what: str, counts: Mapping[str, int], parts: Sequence[str] = PARTS) -> tuple[str, ...]:

@@ -15,18 +15,19 @@ from labelspace.data import cache, digests
 from labelspace.data.digests import Array, Digests
 from labelspace.data.files import OWNER
 from labelspace.data.found import Found, Rows, Taken, ranges
-from labelspace.data.source import LimitFacts, Source, VocabularyFacts
+from labelspace.data.source import LimitFacts, LongestFacts, Source, VocabularyFacts
 from labelspace.data.vocabulary import END, SPECIAL, Form, Ids, Vocabulary
 
 SIDES = ("source", "target")
-# of what this file and the vocabulary make of a text: raised when the same texts would become other ids
-VERSION = 1
+# of what this file and the vocabulary make of a text: raised when the same texts would leave other entries
+VERSION = 2
 # so many texts and more are worth a place in the cache
 MANY = 5_000
 # tokens of one text, its end among them: recurrent networks learn little from longer ones, and every row of the array
 # is as long as the longest, so that one line that is a whole chapter would fill the memory
 LONGEST: Mapping[Form, int] = {"word": 256, "subword": 256, "character": 1024}
 Both = int | Sequence[int] | None
+Where = Callable[[int], tuple[str, int, str]]  # of a text: its file, its line and what it says
 
 
 class Texts(NamedTuple):
@@ -86,14 +87,18 @@ def found(parts: Mapping[str, Texts], sides: Sequence[Side], source: Source) -> 
     texts = [[text for part in parts.values() for text in part.sides[place]] for place in range(2)]
     own = [digests.of_texts(side) for side in texts]
     dropped = {name: part.empty for name, part in parts.items() if part.empty}
-    where = [functools.partial(_where, parts, place) for place in range(2)]
+    where = [functools.partial(_place, parts, place) for place in range(2)]
 
     def take(order: Sequence[Rows]) -> Taken:
         source, target = (_side(*given, order) for given in zip(texts, own, sides, where, strict=True))
         vocabularies = {"source": source.vocabulary.plain(), "target": target.vocabulary.plain()}
         cuts = {side.title: made.cut for side, made in zip(sides, (source, target), strict=True) if made.cut}
         notice = source.notice or target.notice
-        said: Source = {"vocabularies": vocabularies, "limits": {side.title: side.limit() for side in sides}}
+        said: Source = {
+            "vocabularies": vocabularies,
+            "limits": {side.title: side.limit() for side in sides},
+            "longest": {side.title: made.longest for side, made in zip(sides, (source, target), strict=True)},
+        }
         if cuts:
             said["cut"] = cuts
         if notice:
@@ -121,55 +126,66 @@ def found(parts: Mapping[str, Texts], sides: Sequence[Side], source: Source) -> 
     )
 
 
+class _Facts(NamedTuple):
+    """What is known of the texts of a side: how many are cut, and which is the longest, with its end."""
+
+    cut: int
+    row: int
+    tokens: int
+
+
 class _Made(NamedTuple):
     parts: list[Ids]
     vocabulary: Vocabulary
     cut: int
+    longest: LongestFacts
     notice: str
 
 
-def _side(texts: Sequence[str], own: Digests, side: Side, where: Callable[[int], str], order: Sequence[Rows]) -> _Made:
+def _side(texts: Sequence[str], own: Digests, side: Side, where: Where, order: Sequence[Rows]) -> _Made:
     """Return the ids of three parts in rows of one width, and the vocabulary of the first; cached where many."""
+    rows = np.concatenate(order)
 
     @functools.cache  # one computation fills two entries
-    def made() -> tuple[Ids, Vocabulary, int]:
+    def made() -> tuple[Ids, Vocabulary, _Facts]:
         vocabulary = Vocabulary.learn((texts[row] for row in order[0]), side.form, side.size, side.lowercase)
-        rows = np.concatenate(order)
-        ids, cut = _fitted(vocabulary.encode(texts[row] for row in rows), side, lambda row: where(int(rows[row])))
-        return ids, vocabulary, cut
+        ids, facts = _fitted(vocabulary.encode(texts[row] for row in rows), side, lambda row: where(int(rows[row])))
+        return ids, vocabulary, facts
 
-    ends = np.cumsum([len(rows) for rows in order])[:-1]
+    def parted(ids: Array, vocabulary: Vocabulary, facts: _Facts, notice: str) -> _Made:
+        # copies: a part that is pickled would take the array of all parts along
+        pieces = [np.array(part, dtype=np.int64) for part in np.split(ids, ends)]
+        file, line, _ = where(int(rows[facts.row]))
+        return _Made(pieces, vocabulary, facts.cut, {"tokens": facts.tokens - 1, "file": file, "line": line}, notice)
+
+    ends = np.cumsum([len(each) for each in order])[:-1]
     if len(texts) < MANY:
-        ids, vocabulary, cut = made()
-        return _Made(_parted(ids, ends), vocabulary, cut, "")
+        return parted(*made(), "")
     choices = [side.form, side.size, side.lowercase, side.longest, side.cut]
     key = digests.of_values("pairs", VERSION, unicodedata.unidata_version, own, *order, choices)
     held = cache.fetch(key, lambda: _block(made()[0].astype(np.int32)), "texts")
     facts = cache.fetch(f"{key}-vocabulary", lambda: _block(_as_bytes(made()[1].plain(), made()[2])), "texts")
-    read = _from_bytes(facts.rows)
-    if read is None or held.rows.shape[0] != sum(map(len, order)) or int(held.rows.max()) >= len(read[0].tokens):
+    read = _from_bytes(facts.rows, len(rows))
+    if read is None or held.rows.shape[0] != len(rows) or int(held.rows.max()) >= len(read[0].tokens):
         # whole in itself, but not what was put there
-        ids, vocabulary, cut = made()
-        return _Made(_parted(ids, ends), vocabulary, cut, "passed over, it holds ids of other texts")
-    return _Made(_parted(held.rows, ends), *read, held.notice or facts.notice)
+        return parted(*made(), "passed over, it holds ids of other texts")
+    return parted(held.rows, *read, held.notice or facts.notice)
 
 
-def _parted(ids: Array, ends: Rows) -> list[Ids]:
-    # copies: a part that is pickled would take the array of all parts along
-    return [np.array(part, dtype=np.int64) for part in np.split(ids, ends)]
-
-
-def _fitted(rows: Sequence[Ids], side: Side, where: Callable[[int], str]) -> tuple[Ids, int]:
-    """Return ragged rows as one array, and how many were cut; refuse longer ones where that is not asked for."""
+def _fitted(rows: Sequence[Ids], side: Side, where: Where) -> tuple[Ids, _Facts]:
+    """Return ragged rows as one array, and what was cut; refuse longer ones where that is not asked for."""
     lengths = np.asarray([len(row) for row in rows])
-    over = lengths > side.longest
+    over, worst = lengths > side.longest, int(lengths.argmax())
     if over.any() and not side.cut:
-        worst = int(lengths.argmax())
-        got = f"{int(over.sum())} of {len(rows)} longer, up to {lengths[worst]} tokens in {where(worst)}"
+        file, line, text = where(worst)
+        shown = text[:40] + ("…" if len(text) > 40 else "")
+        got = (
+            f"{int(over.sum())} of {len(rows)} longer, up to {lengths[worst]} tokens in {file}, line {line} ({shown!r})"
+        )
         expected = f"at least the tokens of every {side.title} text, its end included ({side.longest})"
         remedy = ("Cut them with ", _checks.Setting("cut", True), ", or raise it: ", _checks.Setting("longest"), ".")
         raise _checks.fail(OWNER, "longest", expected, got, remedy)
-    return padded(rows, side.longest), int(over.sum())
+    return padded(rows, side.longest), _Facts(int(over.sum()), worst, int(lengths[worst]))
 
 
 def padded(rows: Sequence[Ids], longest: int) -> Ids:
@@ -193,12 +209,11 @@ def padded(rows: Sequence[Ids], longest: int) -> Ids:
     return ids
 
 
-def _where(parts: Mapping[str, Texts], place: int, row: int) -> str:
-    """Return the file and line of a text, and how it begins."""
+def _place(parts: Mapping[str, Texts], place: int, row: int) -> tuple[str, int, str]:
+    """Return the file and line of a text, and the text."""
     for part in parts.values():
         if row < len(part.lines):
-            text = part.sides[place][row]
-            return f"{part.files[place]}, line {part.lines[row]} ({text[:40] + ('…' if len(text) > 40 else '')!r})"
+            return part.files[place], part.lines[row], part.sides[place][row]
         row -= len(part.lines)
     raise AssertionError("a row of no part")
 
@@ -219,14 +234,15 @@ def _block(rows: Array) -> cache.Blocks:
     yield rows, np.ones(len(rows), dtype=bool)
 
 
-def _as_bytes(vocabulary: VocabularyFacts, cut: int) -> Array:
-    return np.frombuffer(json.dumps({"vocabulary": vocabulary, "cut": cut}).encode(), dtype=np.uint8)[None]
+def _as_bytes(vocabulary: VocabularyFacts, facts: _Facts) -> Array:
+    return np.frombuffer(json.dumps({"vocabulary": vocabulary, "facts": facts}).encode(), dtype=np.uint8)[None]
 
 
-def _from_bytes(content: Array) -> tuple[Vocabulary, int] | None:
-    """Return what an array of bytes holds; nothing where it is something else."""
+def _from_bytes(content: Array, count: int) -> tuple[Vocabulary, _Facts] | None:
+    """Return what an array of bytes holds of so many texts; nothing where it is something else."""
     try:
         held = json.loads(content.tobytes())
-        return Vocabulary.stored(held["vocabulary"]), int(held["cut"])
+        facts = _Facts(*map(int, held["facts"]))
+        return (Vocabulary.stored(held["vocabulary"]), facts) if 0 <= facts.row < count else None
     except (ValueError, RecursionError, TypeError, KeyError):  # a damaged vocabulary is a ValueError too
         return None

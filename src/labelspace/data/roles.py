@@ -22,6 +22,7 @@ INDEX = re.compile(r"\s*|Unnamed: \d+|__index_level_\d+__")
 # a column of more different values than this is not taken for labels unless someone says so
 MOST_CLASSES = 100
 SHOWN = 8
+NEARLY_ALL = 0.9
 ALONE = "as the only column with few different values"
 
 
@@ -109,6 +110,15 @@ def label_of(free: Sequence[str], table: Columns) -> tuple[str, str]:
     # a few whole numbers may as well be a measurement, unless they stand where labels usually do
     if len(able) == 1 and ((only := next(iter(able))) == free[-1] or not all(map(is_number, table[only]))):
         return only, ALONE
+    if len(free) == 2 and all(_sentences(table.get(name, ())) for name in free):
+        remedy = ("Read them as pairs of texts with ", _checks.Setting("kind", "sequences"))
+        raise _checks.fail(
+            OWNER,
+            "label",
+            "given for two columns of texts",
+            ", ".join(map(repr, free)),
+            (*remedy, ", or name the labels: ", _checks.Setting("label")),
+        )
     raise _which(list(able) if len(able) > 1 else free, able)
 
 
@@ -154,6 +164,13 @@ def _classes(values: Sequence[object]) -> int:
         if len(different) > MOST_CLASSES:
             return 0
     return len(different) if 2 <= len(different) <= len(values) / 2 else 0
+
+
+def _sentences(values: Sequence[object]) -> bool:
+    """Return whether a column holds texts of several words, nearly all of them different."""
+    texts = [str(value) for value in values]
+    several = sum(len(text.split()) > 1 for text in texts)
+    return bool(texts) and several > len(texts) / 2 and len(set(texts)) > NEARLY_ALL * len(texts)
 
 
 def _measured(values: Sequence[object]) -> bool:

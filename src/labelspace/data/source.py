@@ -50,6 +50,14 @@ class LimitFacts(TypedDict):
     cut: bool  # whether longer ones are cut; if not, they are refused
 
 
+class LongestFacts(TypedDict):
+    """The longest text of one side of pairs, before anything is cut."""
+
+    tokens: int  # its end not among them
+    file: str
+    line: int
+
+
 class ColumnFacts(TypedDict):
     """How one column of a table becomes features."""
 
@@ -117,6 +125,7 @@ class Source(_Said, total=False):
     languages: list[str]  # of sources and of targets
     vocabularies: dict[str, VocabularyFacts]  # of ``source`` and ``target``
     limits: dict[str, LimitFacts]  # of ``source`` and ``target``
+    longest: dict[str, LongestFacts]  # of ``source`` and ``target``
     cut: dict[str, int]  # texts that were too long, by side
     dropped: dict[str, int]  # pairs without a text, by part
     measure: str  # what tells how good texts are, where that is not BLEU

@@ -104,10 +104,12 @@ def leak_sentences(source: Source, say: Say = in_both_forms) -> list[str]:
         if counts.get("rows") and not alike_by_chance(source, name):
             same = "source text" if pairs else "content"
             sentence = (
-                f"{counts['rows']} of the {counts['of']} {name} samples have the same {same} as {others}: "
+                f"{counts['rows']} of the {counts['of']} {name} samples {'has' if counts['rows'] == 1 else 'have'} "
+                f"the same {same} as {others}: "
                 f"results on the {name} part will look better than they are."
             )
-            hint = "Take them out of one part." if pairs else _rows_hint(own, grouped, say)
+            them = "it" if counts["rows"] == 1 else "them"
+            hint = f"Take {them} out of one part." if pairs else _rows_hint(own, grouped, say)
             said.append(f"{sentence} {hint}".rstrip())
         if counts.get("groups"):
             said.append(

@@ -41,7 +41,7 @@ class TextFile:
     def _remedy(self) -> str:
         if self.path.name.endswith(ARCHIVES):
             return f"Save it as UTF-8 and put it beside {self.path.name}: {self.path.parent}"
-        return _opening.to_utf8(self.path, files.ASKED)
+        return _opening.replaced_by_utf8(self.path, files.ASKED)
 
 
 Tree = dict[str, TextFile]

@@ -66,14 +66,15 @@ LIBRARIES: dict[str, Builder] = {
 
 
 def names() -> tuple[str, ...]:
-    """Return all names; ``mlp-500-500`` and ``seq2seq-256`` stand for any widths, NAME for a name of the other library.
+    """Return all names; H and L are numbers, of ``mlp-500-500`` any others do, NAME is a name of the other library.
 
     Example:
         >>> names()[:3]
         ('linear', 'mlp-500-500', 'cnn-3-layer-0')
     """
     first, *rest = PLAIN
-    return (first, classic.DEFAULT, *rest, *(f"{library}:NAME" for library in LIBRARIES), *PLUGINS.names())
+    open_ended = (*seq2seq.FORMS, *(f"{library}:NAME" for library in LIBRARIES))
+    return (first, classic.DEFAULT, *rest, *open_ended, *PLUGINS.names())
 
 
 @overload

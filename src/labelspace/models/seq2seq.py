@@ -14,6 +14,7 @@ from labelspace.models.sentences import Longest, Sentences, places
 
 # embedding, hidden, layers of the networks of label embedding (004): LCSTS, and IWSLT'15
 SIZES = {"seq2seq-500": (400, 500, 1), "seq2seq-512x2": (512, 512, 2)}
+FORMS = ("seq2seq-H", "seq2seq-HxL")  # how names of other sizes are written: H units in each of L layers
 START = 0.1  # weights start uniformly within ± this, as those of Luong et al. (2015)
 
 

@@ -203,9 +203,20 @@ class _Search(Generic[State]):
                 self.best[row], self.texts[row] = value, text[:-1]
 
     def _check_width(self, classes: int) -> None:
-        if self.beam > classes:
-            remedy = "A sentence has no more first tokens than that."
-            raise _checks.fail(OWNER, "beam", f"at most {classes}, the tokens of the vocabulary", self.beam, remedy)
+        check_width(self.beam, classes)
+
+
+def check_width(beam: int, classes: int) -> None:
+    """Refuse a beam that is wider than there are first tokens.
+
+    Args:
+        beam: its width.
+        classes: the tokens of the vocabulary.
+    """
+    _checks.whole(OWNER, "beam", beam, low=1)
+    if beam > classes:
+        remedy = "A sentence has no more first tokens than that."
+        raise _checks.fail(OWNER, "beam", f"at most {classes}, the tokens of the vocabulary", beam, remedy)
 
 
 def _likeliest(scores: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from labelspace import _checks
 from labelspace.data.text_files import tree_of
-from labelspace.data.vocabulary import Ids
-from labelspace.training.predict import Translate, source_ids, translator
+from labelspace.training.predict import source_ids, translator
 from labelspace.training.run import Run
 
 AT_ONCE = 256  # texts: enough for batches of like length
@@ -36,18 +35,10 @@ def translations(run: Run, texts: list[str], beam: int | None = None, device: st
         beam: the width of the search; by default that of the run.
         device: where to compute.
     """
+    translate = translator(run, beam, device)
     try:
         ids = source_ids(run, texts, "line")  # all of them first: what is refused leaves nothing half-written
     except _checks.InputError as error:
         raise error if error.argument == "run" else error.about(owner="predict", argument="NEW") from error
-    translate = translator(run, beam, device)
     for start in range(0, len(texts), AT_ONCE):
-        yield _translated(translate, ids[start : start + AT_ONCE])
-
-
-def _translated(translate: Translate, ids: list[Ids]) -> list[str]:
-    rows = [row for row, one in enumerate(ids) if len(one) > 1]  # more than its end
-    found = [""] * len(ids)
-    for row, text in zip(rows, translate([ids[row] for row in rows]), strict=True):
-        found[row] = text
-    return found
+        yield translate(ids[start : start + AT_ONCE])

@@ -15,6 +15,7 @@ from labelspace._plugins import Plugin
 from labelspace.data import given
 from labelspace.data.dataset import Dataset
 from labelspace.data.given import as_dataset
+from labelspace.data.loading import warnings_of
 from labelspace.records import RunFolder, whole
 from labelspace.space import LabelSpace
 from labelspace.sweeps.executors import Executor, InProcess, Outcome, Processes, WorkerDied
@@ -162,8 +163,9 @@ def outcomes(
     found: dict[int, str] = {}
     with _tasks(left, configs, dataset, space, folder, executor) as tasks:
         work = partial(_do, str(folder.resolve()), checkpoint_seconds)  # workers may be elsewhere
+        known = () if job is None else warnings_of(job.dataset.source)
         with _closed(executor.run(work, tasks) if tasks else iter(())) as done:
-            for number, (name, reason) in _each(done, left):
+            for number, (name, reason) in _each(done, left, known):
                 if reason is not None:
                     failures[number] = Failure(configs[number], reason)
                     continue
@@ -235,9 +237,17 @@ def _closed(done: Iterator[Outcome[Done]]) -> Iterator[Iterator[Outcome[Done]]]:
             done.close()
 
 
-def _each(done: Iterable[Outcome[Done]], parts: Sequence[Part]) -> Iterator[tuple[int, tuple[str, str | None]]]:
-    """Yield the number and the outcome of every run of every task; what workers were warned of is said once here."""
-    said: set[str] = set()
+def _each(
+    done: Iterable[Outcome[Done]], parts: Sequence[Part], known: Iterable[str]
+) -> Iterator[tuple[int, tuple[str, str | None]]]:
+    """Yield the number and the outcome of every run of every task; what workers were warned of is said once here.
+
+    Args:
+        done: what comes of the tasks.
+        parts: the tasks.
+        known: what was said when this process read the data; a worker that reads them too is told the same.
+    """
+    said = set(known)
     for task, left in done:
         if isinstance(left, WorkerDied):
             left = Done([("", left.reason)] * len(parts[task].members), [])

@@ -3,7 +3,7 @@
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -15,6 +15,7 @@ from labelspace.data.normalize import Normalize
 from labelspace.data.pairs import padded
 from labelspace.data.source import LimitFacts
 from labelspace.data.vocabulary import Ids, Vocabulary
+from labelspace.sequences.search import check_width
 from labelspace.training import feed
 from labelspace.training.inputs import Inputs, Samples
 from labelspace.training.ranges import Ranges, about_far
@@ -95,7 +96,7 @@ def scores_of(run: Finished, x: object, device: str = "cpu") -> Tensor:
 
 
 def translator(run: Finished, beam: int | None = None, device: str = "cpu") -> Translate:
-    """Return a function from ids of ``source_ids`` to the texts that a run of sequences makes of them.
+    """Return a function from ids of ``source_ids`` to what a run of sequences makes of them; of nothing, nothing.
 
     Args:
         run: a finished run; its model is built once.
@@ -104,19 +105,23 @@ def translator(run: Finished, beam: int | None = None, device: str = "cpu") -> T
     """
     target, longest = _vocabulary(run, "target"), _limit(run)["longest"]
     there = _place(run, device)
+    if beam is not None:
+        check_width(beam, len(target.tokens))
     learner = run.learner().to(there)
 
     def translate(ids: Sequence[Ids]) -> list[str]:
-        if not len(ids):
-            return []
-        x = torch.from_numpy(padded(ids, longest))
-        return translations(learner, x, target, run.config, there, beam)[0]
+        real = [one for one in ids if len(one) > 1]  # more than its end
+        if not real:
+            return [""] * len(ids)
+        x = torch.from_numpy(padded(real, longest))
+        made = iter(translations(learner, x, target, run.config, there, beam)[0])
+        return [next(made) if len(one) > 1 else "" for one in ids]
 
     return translate
 
 
 def source_ids(run: Finished, texts: Sequence[str], unit: str = "text") -> list[Ids]:
-    """Return the token ids of new texts; refuse those that are too long, and tell where ``translator`` cuts them.
+    """Return the token ids of new texts; refuse those that are too long, tell of those that are cut or empty.
 
     Args:
         run: of sequences.
@@ -124,8 +129,7 @@ def source_ids(run: Finished, texts: Sequence[str], unit: str = "text") -> list[
         unit: what a message counts: texts, or lines of a file.
     """
     source = _vocabulary(run, "source")
-    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-        raise _checks.fail_type("Run.translate", "texts", "a list of texts", type(texts).__name__)
+    _check_texts(texts)
     limit, ids = _limit(run), source.encode(texts)
     longest = limit["longest"]
     over = [row for row, one in enumerate(ids) if len(one) > longest]
@@ -136,9 +140,26 @@ def source_ids(run: Finished, texts: Sequence[str], unit: str = "text") -> list[
         got = f"{len(over)} of {len(ids)} longer, up to {len(ids[worst])} in {unit} {worst + 1} ({shown!r})"
         raise _checks.fail("Run.translate", "texts", expected, got, "Shorten or divide them.")
     if over:
-        what = f"{len(over)} of {len(ids)} texts are longer than {longest} tokens"
-        warnings.warn(f"{what}: they are cut, as those of training were.", UserWarning, stacklevel=3)
+        what = f"{_some(len(over), len(ids), unit)} longer than {longest} tokens"
+        they = "it is" if len(over) == 1 else "they are"
+        warnings.warn(f"{what}: {they} cut, as those of training were.", UserWarning, stacklevel=3)
+    empty = sum(len(one) == 1 for one in ids)  # an end alone
+    if empty:
+        they = "it stays" if empty == 1 else "they stay"
+        warnings.warn(f"{_some(empty, len(ids), unit)} empty: {they} so.", UserWarning, stacklevel=3)
     return ids
+
+
+def _check_texts(texts: object) -> None:
+    if isinstance(texts, str) or not isinstance(texts, Collection):
+        raise _checks.fail_type("Run.translate", "texts", "a list of texts", repr(texts))
+    for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise _checks.fail_type("Run.translate", "texts", "a list of texts", f"one with {text!r} at place {place}")
+
+
+def _some(count: int, of: int, unit: str) -> str:
+    return f"{count:,} of {of:,} {unit}s {'is' if count == 1 else 'are'}"
 
 
 def _vocabulary(run: Finished, side: str) -> Vocabulary:

@@ -141,7 +141,8 @@ def test_long_texts_are_refused_or_cut_when_asked(tmp_path):
     assert dataset.train.answers[3] == ("ein sehr " * 30)
     assert dataset.source["cut"] == {"target": 1}
     report = data.check(tmp_path, source="en", longest=20)
-    assert "Too long: 1 target texts. Training stops on them unless cut=True or longest=… is given." in report.problems
+    said = "1 target text is longer than 19 tokens (the longest: 60 in train.de:4): training refuses it unless "
+    assert f"{said}cut=True or longest=61 is given." in report.problems
 
 
 def test_empty_lines_are_dropped_from_training_and_refused_elsewhere(tmp_path):
@@ -258,7 +259,7 @@ class TestReal:
     pytestmark = real
 
     def test_multi30k(self):
-        with pytest.warns(UserWarning, match="1 of the 1014 validation samples have the same source text"):
+        with pytest.warns(UserWarning, match="1 of the 1014 validation samples has the same source text"):
             dataset = data.load("multi30k", data_dir=FOLDER)
         assert [len(part) for part in dataset.parts.values()] == [29_000, 1_014, 1_000]
         assert (len(dataset.names), len(dataset.vocabulary)) == (10_000, 10_000)
