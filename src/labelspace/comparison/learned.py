@@ -27,10 +27,10 @@ MEMORISED = 0.5  # of the validation loss: a training loss below it was learned 
 def constant_row(labels: Tensor, like: Outcome) -> Judged:
     """Return the row of what calls one class whatever it is shown: the most frequent one, and the one of least cost.
 
-    Which ones, the training labels say.
+    Which ones, labels say that are no part of the test.
 
     Args:
-        labels: of the training samples, as they are trained on.
+        labels: of the training samples, as they are trained on; of the validation samples where only scores are known.
         like: of the reference, whose samples it is judged on.
     """
     judge = like.judge

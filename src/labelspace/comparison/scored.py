@@ -12,6 +12,7 @@ from labelspace import _checks
 from labelspace._tables import is_there
 from labelspace.comparison.decided import collapses, decided
 from labelspace.comparison.knowledge import Knowledge, known
+from labelspace.comparison.learned import constant_row
 from labelspace.comparison.outcome import Outcome
 from labelspace.comparison.result import Comparison
 from labelspace.comparison.rows import About, Judged, against_reference, make_row
@@ -133,6 +134,7 @@ def _result(
         verdict=verdict,
         warnings=(*collapsed, *caveats(rows, None, gathered.notes, gathered.groups, verdict.level)),
         costliest=costliest(found.outcomes[row], gathered.classes),
+        constant=constant_row(first.validation_y, found.outcomes[0]).row(),
         decided=decided(found.outcomes[row], gathered.classes),
         best=Best(label=gathered.models[row].name, run=run, rule=judge.rule),
         command=command,
