@@ -95,6 +95,14 @@ def test_the_best_constant_decision_is_a_line_of_every_table(tmp_path: Path) -> 
         assert 'class="constant"' in found.save_html().read_text()
 
 
+def test_scores_that_help_no_more_than_a_constant_are_named() -> None:
+    blind = [(torch.zeros_like(scores), y) for scores, y in both()]
+    cost = np.array(SQUARED)[blind[1][1].numpy(), 1].mean()  # the middle is the cheapest to call where nothing is known
+    said = f"model costs {cost:.3f} per sample, the same decision for every sample {cost:.3f}: these samples do not"
+    assert compare_scores(blind, cost="squared", kind="logits").result.warnings[0].startswith(said)
+    assert not any("help" in text for text in compare_scores(both(noise=0.5), cost="squared").result.warnings)
+
+
 def test_without_prices_there_is_nothing_to_decide() -> None:
     found = compare_scores(both())
     row = found.content["rows"][0]
