@@ -7,9 +7,24 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from labelspace.comparison.budget import LONGEST, OVERHEAD, SHORTEST, Pace, affordable, pace, seconds, wanted_epochs
+from labelspace.comparison import budget
+from labelspace.comparison.budget import (
+    LONGEST,
+    OVERHEAD,
+    REPEATED,
+    SHORTEST,
+    Pace,
+    affordable,
+    pace,
+    seconds,
+    too_short,
+    wanted_epochs,
+)
 from labelspace.comparison.entries import fewer
-from labelspace.training.build import prepare
+from labelspace.comparison.plan import make_plan
+from labelspace.data.dataset import Dataset
+from labelspace.results import Rehearsed
+from labelspace.training.build import Job, prepare
 from labelspace.training.config import make_config
 from small_corpus import SMALL, write_corpus
 
@@ -92,11 +107,65 @@ def test_epochs_to_train_to_the_end() -> None:
     assert wanted_epochs(10**7, 64) == SHORTEST
 
 
+@pytest.fixture(scope="module")
+def hundred() -> Dataset:
+    return prepare(make_config(data="digits", model="linear", limit=100)).dataset
+
+
+@pytest.mark.parametrize(
+    ("epochs", "tried", "said"),
+    [
+        # 100 samples in batches of 32, 4 steps an epoch: 200 epochs are usual, an eighth of them is the least
+        (25, [], None),
+        (24, [], "Trained for 24 epochs, where about 200 would be usual: "),
+        (1, [], "Trained for 1 epoch, where"),
+        (8, [8, 24], "Trained for at most 24 epochs, where about 200"),  # fewer were chosen, and more were not tried
+        (8, [8, 25], None),  # fewer were better, so more would not help
+        (200, [], None),
+    ],
+)
+def test_a_budget_that_is_too_small_is_said(hundred: Dataset, epochs: int, tried: list[int], said: str | None) -> None:
+    lines = tuple(Rehearsed(learning_rate=0.1, weight_decay=0.0, epochs=each, nll=1.0) for each in tried)
+    asked = make_plan(data="digits", methods=["onehot", "uniform"], model="linear", epochs=epochs, batch_size=32)
+    found = too_short(asked.model_copy(update={"rehearsal": lines}), hundred)
+    assert len(found) == (said is not None)
+    assert all(text.startswith(said) and "a larger --budget" in text for text in found)
+
+
 def test_an_epoch_is_measured() -> None:
     job = prepare(make_config(data="digits", model="linear", limit=100))
     found = pace(job)
     assert 0 < found.epoch < 30
     assert found.after == 0  # nothing is translated
+
+
+class Slowed:
+    """A clock beside trainings that train nothing: an epoch takes 10 ms, a start 5, and others add what they add."""
+
+    def __init__(self, disturbed: list[float]) -> None:
+        self.now, self.disturbed, self.trained = 0.0, itertools.chain(disturbed, itertools.repeat(0.0)), 0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def train(self, job: Job) -> None:
+        self.trained += 1
+        self.now += 0.005 + 0.010 * job.config.epochs + next(self.disturbed)
+
+
+def test_what_others_add_to_an_epoch_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = prepare(make_config(data="digits", model="linear", limit=100))
+    # the first warms up; then runs of one and of two epochs, each undisturbed at least once
+    for disturbed, runs in (
+        ([9.0, 0.09, 0.07, 0.0, 0.05, 0.08, 0.0], 1 + 2 * REPEATED),
+        ([9.0, 0.0, 0.0, 0.0, 2.0], 1 + 2 * 2),  # what took long is not repeated further
+        ([9.0, 0.0, 0.0], 1 + 2 * REPEATED),
+    ):
+        clock = Slowed(disturbed)
+        monkeypatch.setattr(budget.time, "perf_counter", clock.perf_counter)
+        monkeypatch.setattr(budget, "train_job", clock.train)
+        assert pace(job).epoch == pytest.approx(0.010)
+        assert clock.trained == runs
 
 
 def test_translations_are_measured_too(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """A plan that lies in a folder answers the question that was asked, or is refused in words."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,11 @@ def test_what_a_budget_bought_is_kept(table: Path, tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(planning.budgets, "pace", lambda job: planning.budgets.Pace(0.01))
     first = compare(str(table), out=tmp_path / "out", budget="1s", **asked)
     assert first.folder is not None
+    short = [text for text in first.result.warnings if text.startswith("Trained for ")]
+    assert [" epochs, where about 200 would be usual: training longer" in text for text in short] == [True]
+    assert short[0] in json.loads((first.folder / "comparison.json").read_text())["warnings"]
+    assert short[0] in " ".join(first.table().split())
+    assert short[0] in first.save_html().read_text()
 
     def measured(job: object) -> float:
         raise AssertionError("measured again")

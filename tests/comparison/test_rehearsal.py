@@ -11,7 +11,8 @@ import torch
 
 from labelspace import Run, compare
 from labelspace.comparison.plan import Plan, make_plan
-from labelspace.comparison.rehearsal import rehearse, words
+from labelspace.comparison.rehearsal import rehearse
+from labelspace.report.words import rehearsed_text
 from labelspace.sweeps.executors import InProcess
 from labelspace.training.config import Config
 
@@ -79,7 +80,7 @@ def test_what_is_asked_for_stays_and_what_fails_is_not_chosen() -> None:
         plan(), "onehot", {"learning_rate", "weight_decay", "epochs"}, STEPS, Trainings(lambda _: None)
     )
     assert untouched == plan()
-    assert words(untouched.rehearsal) == ""
+    assert rehearsed_text(untouched.rehearsal) == ""
 
 
 def test_a_plan_with_its_rehearsal_is_a_file(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from labelspace.comparison import Comparison, compare_scores
 from labelspace.comparison.rows import change_of
+from labelspace.results import read
 
 Pair = tuple[Tensor, Tensor]
 SQUARED = [[0, 1, 4], [1, 0, 1], [4, 1, 0]]
@@ -70,6 +71,36 @@ def test_one_model() -> None:
     assert found.content["title"] == said
     assert json.loads(json.dumps(found.content, allow_nan=False)) == found.content
     assert "vs model" not in found.table()  # there is nothing it could be compared with
+
+
+def test_the_best_constant_decision_is_a_line_of_every_table(tmp_path: Path) -> None:
+    """Validation labels 0, 0, 0, 1, 2, 2 at squared prices: 0 is the likeliest, 1 is the cheapest for all."""
+    labels, prices = np.array([0, 0, 0, 1, 2, 2]), np.array(SQUARED)
+    assert prices[labels].mean(axis=0).argmin() == 1
+    test_y = np.array([0, 1, 1, 2, 2])
+    pairs = [(torch.eye(3)[torch.from_numpy(y)] * 3, torch.from_numpy(y)) for y in (labels, test_y)]
+    for models in ({"model": pairs}, {"a": pairs, "b": pairs}):
+        found = compare_scores(models, cost=SQUARED, names=["low", "mid", "high"], out=tmp_path)
+        constant = found.result.constant
+        assert constant is not None
+        assert constant.min_cost is not None
+        assert constant.options == {"argmax": "low", "min_cost": "mid"}
+        assert constant.argmax.cost == pytest.approx(prices[test_y, 0].mean())
+        assert constant.min_cost.cost == pytest.approx(prices[test_y, 1].mean())
+        assert [row.label for row in found.rows] == list(models)
+        assert found.folder is not None
+        assert read("report", found.folder)[0].constant == constant
+        assert "\nconstant " in found.table()
+        assert "constant: always low by argmax, mid by min-cost" in found.table()
+        assert 'class="constant"' in found.save_html().read_text()
+
+
+def test_scores_that_help_no_more_than_a_constant_are_named() -> None:
+    blind = [(torch.zeros_like(scores), y) for scores, y in both()]
+    cost = np.array(SQUARED)[blind[1][1].numpy(), 1].mean()  # the middle is the cheapest to call where nothing is known
+    said = f"model costs {cost:.3f} per sample, the same decision for every sample {cost:.3f}: these samples do not"
+    assert compare_scores(blind, cost="squared", kind="logits").result.warnings[0].startswith(said)
+    assert not any("help" in text for text in compare_scores(both(noise=0.5), cost="squared").result.warnings)
 
 
 def test_without_prices_there_is_nothing_to_decide() -> None:

@@ -45,6 +45,8 @@ def test_the_title_counts_what_was_compared(digits: Dataset) -> None:
 def test_what_was_set_is_said_and_what_is_usual_only_briefly() -> None:
     assert training_words(make_config()) == "adam, learning rate 0.001, constant schedule, batches of 128"
     assert training_words(make_config(epochs=3, model="linear", clip=2.0)).endswith("batches of 128, clip 2.0")
+    kept = training_words(make_config(best_by="calibrated"))
+    assert kept.endswith("batches of 128, of each run the epoch of least validation NLL after temperature")
 
 
 def test_the_costliest_confusions_by_counting() -> None:

@@ -112,6 +112,29 @@ def test_wide_intervals_and_their_numbers_are_inside_the_figure(
     assert max(numbers) <= edge
 
 
+def test_rivals_stand_apart_and_do_not_squeeze_the_methods(browser: Browser, comparison: Path, tmp_path: Path) -> None:
+    facts = json.loads((comparison / "comparison.json").read_text())
+    for row in facts["rows"][1:]:
+        row["change"].update(estimate=-0.1, low=-0.2, high=0.1)
+    _, _, _, near, far, *_ = facts["rows"]
+    near["role"] = far["role"] = "rival"
+    near["change"].update(high=0.28)  # a little further than the methods: all of it is shown
+    far["change"].update(estimate=1.5, low=1.0, high=3.0)
+    (tmp_path / "comparison.json").write_text(json.dumps(facts))
+    opened(browser, write_html(tmp_path), width=390)
+    low, high, places, heads, last = browser.run("""const figure = document.getElementById("figure-change");
+      const heads = figure.layout.annotations.filter(({ text }) => ["rivals", "controls"].includes(text));
+      const last = figure.data[figure.data.length - 1];
+      return [...figure._fullLayout.xaxis.range, figure.data.slice(0, -1).map(({ y }) => y[0]),
+        heads.map(({ text, y }) => [text, y]), last.y.map((y, place) => [y, last.marker.symbol[place]])]""")
+    assert low < -20
+    assert 28 < high < 60
+    assert places == pytest.approx([0, 1, 2.6, 3.6, 5.2, 6.2])
+    assert [text for text, _ in heads] == ["rivals", "controls"]
+    assert [y for _, y in heads] == pytest.approx([2.6, 5.2])
+    assert last == [[3.6, "triangle-right"]]
+
+
 def test_the_slider_moves_the_bars(browser: Browser, report: Path) -> None:
     opened(browser, report)
     move = """const slider = document.getElementById("targets-strength");

@@ -122,6 +122,23 @@ def test_a_verdict_without_its_mark_is_explained(comparison: Path, tmp_path: Pat
     assert (said in write_html(tmp_path).read_text()) != marked
 
 
+def test_how_the_training_was_chosen_is_a_table(comparison: Path, tmp_path: Path, page: Page) -> None:
+    title = "How the training was chosen"
+    assert title not in page.source
+    facts = json.loads((comparison / "comparison.json").read_text())
+    tried = [(0.01, 0.0, 21, 0.13), (0.03, 0.5, 21, 0.0987), (0.03, 0.5, 7, 0.138)]
+    names = ("learning_rate", "weight_decay", "epochs", "nll")
+    facts["rehearsal"] = [dict(zip(names, each, strict=True)) for each in tried]
+    (tmp_path / "comparison.json").write_text(json.dumps(facts))
+    shown = Page(write_html(tmp_path))
+    assert title in shown.texts
+    section = shown.source.split(title)[1].split("</details>")[0]
+    cells = [re.findall(r"<t[hd] .*?>(.*?)</t[hd]>", row) for row in section.split("<tr")[2:]]
+    assert cells == [["0.01", "0", "21", "0.1300"], ["▸ 0.03", "0.5", "21", "0.0987"], ["0.03", "0.5", "7", "0.1380"]]
+    said = "the best of 3 tried for one-hot labels on validation data (rates 0.01–0.03, decay 0–0.5, 7–21 epochs)"
+    assert any(text.endswith(said) for text in shown.texts)
+
+
 def test_every_figure_has_its_data_its_place_and_its_script(page: Page) -> None:
     parts = set(page.data()) - {"names"}
     assert parts == set(PRODUCERS) | {"change", "quality"}

@@ -1,5 +1,6 @@
 """The curves of a report against plain loops."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +78,14 @@ def test_validation_confusion_counts_every_sample(tmp_path: Path) -> None:
     torch.testing.assert_close(counts.sum(dim=1), torch.bincount(y, minlength=4).double())
     shares = mistakes(counts)
     assert bool(shares.diagonal().isnan().all())
+
+
+def test_what_is_fitted_at_once_has_no_curve(tmp_path: Path) -> None:
+    found = material(tmp_path, "argmax")
+    both = replace(found, rows=(found.rows[0], replace(found.rows[0], label="SVC", role="rival")))
+    curves = learning_curves(both, Room(0))
+    assert curves is not None
+    assert [row["label"] for row in curves["rows"]] == ["one-hot"]
 
 
 def test_seeds_that_stopped_early_leave_the_mean_of_the_others(tmp_path: Path) -> None:

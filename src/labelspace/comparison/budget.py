@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 
 from labelspace import _checks
-from labelspace.comparison.plan import TRIALS
+from labelspace.comparison.plan import TRIALS, Plan
 from labelspace.data.dataset import Dataset
 from labelspace.training.build import Job
 from labelspace.training.run import train_job
@@ -17,6 +17,7 @@ STEPS = 2000  # after which a small network has learned what it will, about
 OF_SEQUENCES = 6000  # the same of a network that translates
 LONGEST, SHORTEST = 200, 3  # epochs
 MEASURED = 2048  # training samples that one epoch is measured on
+REPEATED, PATIENCE = 5, 1.0  # measurements of what is short, and the seconds after which there are no more
 PAIRS = 512  # the same of sequences, each of which has many labels
 OVERHEAD = 1.3  # of sweeps against a single run: starting workers, reading, writing, scoring
 
@@ -26,11 +27,6 @@ class Pace(NamedTuple):
 
     epoch: float
     after: float = 0.0
-
-
-def short(epochs: int, wanted: int) -> bool:
-    """Return whether so many epochs are too few to say anything about what longer training would give."""
-    return epochs < max(SHORTEST + 1, wanted // 8) and epochs < wanted
 
 
 class Amount(NamedTuple):
@@ -65,19 +61,46 @@ def wanted_epochs(samples: int, batch_size: int, kind: str = "images") -> int:
     return max(SHORTEST, min(LONGEST, steps // max(1, -(-samples // batch_size))))
 
 
+def too_short(plan: Plan, dataset: Dataset) -> list[str]:
+    """Return that training was too short to say much, where a budget or a wish made it so.
+
+    Fewer epochs than a rehearsal tried were chosen because they are better: it is the most that were tried that count.
+    """
+    wanted = wanted_epochs(len(dataset.train), plan.config.batch_size, dataset.kind)
+    most = max([plan.config.epochs, *(each.epochs for each in plan.rehearsal)])
+    if most >= min(wanted, max(SHORTEST + 1, wanted // 8)):
+        return []
+    epochs = f"{'at most ' if most > plan.config.epochs else ''}{most} {'epoch' if most == 1 else 'epochs'}"
+    longer = "training longer (--epochs, a larger --budget) may change everything"
+    return [f"Trained for {epochs}, where about {wanted} would be usual: {longer}."]
+
+
 def pace(job: Job) -> Pace:
     """Return how long a run takes, measured on a part of the data: a run of two epochs less one of one."""
     small, share = _part(job.dataset)
-    spent = []
-    for epochs in (1, 1, 2):  # the first one warms up
-        started = time.perf_counter()
-        train_job(Job(job.config.model_copy(update={"epochs": epochs}), small, job.space, job.options))
-        spent.append(time.perf_counter() - started)
-    epoch = max(spent[2] - spent[1], spent[2] / 4)
+    one, two = _least(job._replace(dataset=small))
+    epoch = max(two - one, two / 4)
     if job.dataset.kind != "sequences":
         return Pace(epoch / share)
     translated, all_of_them = (len(data.validation) + len(data.test) for data in (small, job.dataset))
-    return Pace(epoch / share, max(spent[1] - epoch, 0.0) * all_of_them / translated)
+    return Pace(epoch / share, max(one - epoch, 0.0) * all_of_them / translated)
+
+
+def _least(job: Job) -> tuple[float, float]:
+    """Return the seconds of a run of one epoch and of one of two: the least of several, as others only add to them."""
+    spent: dict[int, list[float]] = {1: [], 2: []}
+    _timed(job, 1)  # warms up
+    began = time.perf_counter()
+    while not spent[2] or (len(spent[2]) < REPEATED and time.perf_counter() - began < PATIENCE):
+        for epochs, times in spent.items():
+            times.append(_timed(job, epochs))
+    return min(spent[1]), min(spent[2])
+
+
+def _timed(job: Job, epochs: int) -> float:
+    started = time.perf_counter()
+    train_job(job._replace(config=job.config.model_copy(update={"epochs": epochs})))
+    return time.perf_counter() - started
 
 
 def _part(dataset: Dataset) -> tuple[Dataset, float]:

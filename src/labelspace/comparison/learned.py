@@ -27,10 +27,10 @@ MEMORISED = 0.5  # of the validation loss: a training loss below it was learned 
 def constant_row(labels: Tensor, like: Outcome) -> Judged:
     """Return the row of what calls one class whatever it is shown: the most frequent one, and the one of least cost.
 
-    Which ones, the training labels say.
+    Which ones, labels say that are no part of the test.
 
     Args:
-        labels: of the training samples, as they are trained on.
+        labels: of the training samples, as they are trained on; of the validation samples where only scores are known.
         like: of the reference, whose samples it is judged on.
     """
     judge = like.judge
@@ -72,14 +72,33 @@ def doubts(
         return None  # a constant that makes no costly mistake: there is nothing to learn, which the rows show
     if moved.high is not None and moved.high < 0:
         return unfinished(runs, steps)
-    values = [reference.headline.cost, constant.headline.cost]
-    before, after = (fixed(value, decimals_for(values)) for value in values)
-    costs = f"{before} per sample, the same decision for every sample {after}"
+    costs = _costs(reference, constant)
     heart = _by_heart(runs[0]) if runs else ""
     if moved.estimate < -LITTLE and not heart:
         return f"{reference.shown} cost {costs}: these samples cannot tell the one from the other. No verdict."
     remedy = "the labels, or take a smaller network" if heart else f"the data and the learning rate, or {LONGER}"
     return f"{reference.shown} taught nothing{heart}: they cost {costs}. No verdict. Look at {remedy}."
+
+
+def unhelped(row: Judged, constant: Judged, groups: Tensor | None, level: float) -> list[str]:
+    """Return that scores from elsewhere do not help, where decisions by them are no better than the same for all.
+
+    Args:
+        row: of the scores.
+        constant: from ``constant_row``.
+        groups: of the test samples.
+        level: of the interval that says whether they are better.
+    """
+    moved = change_of(row.costs, constant.costs, level, groups, fixed=True)
+    if moved is None or (moved.high is not None and moved.high < 0):
+        return []
+    return [f"{row.label} costs {_costs(row, constant)}: these samples do not show that its scores help."]
+
+
+def _costs(row: Judged, constant: Judged) -> str:
+    values = [row.headline.cost, constant.headline.cost]
+    ours, same = (fixed(value, decimals_for(values)) for value in values)
+    return f"{ours} per sample, the same decision for every sample {same}"
 
 
 def unfinished(runs: Sequence[Sequence[Run]], steps: int) -> str | None:

@@ -116,8 +116,7 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
     entries, problems = buildable(entries, plan, job)
     plan = _with_files(plan, folder, question)
     rehearse = not repeated and _rehearses(question, job) and not plan.rehearsal
-    problems = [*problems, *hopeless, *_too_short(plan, job)]
-    return Setting(plan, folder, question, job, judging, entries, rivals, problems, rehearse, bought)
+    return Setting(plan, folder, question, job, judging, entries, rivals, [*problems, *hopeless], rehearse, bought)
 
 
 def _rehearses(question: Question, job: Job) -> bool:
@@ -130,15 +129,6 @@ def _rehearses(question: Question, job: Job) -> bool:
         expected = "left out for pairs of texts, whose trainings are too long to try several"
         raise _checks.fail("compare", "rehearse", expected, repr(wish), "Say --learning-rate and --epochs.")
     return "epochs" not in question.options and job.dataset.kind != "sequences" if wish is None else bool(wish)
-
-
-def _too_short(plan: Plan, job: Job) -> list[str]:
-    """Return that training was too short to say much, where a budget or a wish made it so."""
-    wanted = budgets.wanted_epochs(len(job.dataset.train), plan.config.batch_size, job.dataset.kind)
-    if not budgets.short(plan.config.epochs, wanted):
-        return []
-    said = f"Trained for {plan.config.epochs} epochs, where about {wanted} would be usual"
-    return [f"{said}: a larger --budget may change everything."]
 
 
 def _judging(plan: Plan, question: Question, job: Job) -> Judging:

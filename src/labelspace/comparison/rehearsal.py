@@ -117,19 +117,3 @@ class _Rehearsal:
 def _nll(run: Run) -> float:
     found = calibrated_nll(run.scores["validation_scores"], run.scores["validation_y"]).item()
     return found if math.isfinite(found) else math.inf
-
-
-def words(tried: Sequence[Rehearsed]) -> str:
-    """Return in words what was chosen from; nothing where nothing was.
-
-    Example:
-        >>> one, other = (Rehearsed(learning_rate=r, weight_decay=0.0, epochs=20, nll=r) for r in (0.1, 0.3))
-        >>> words([one, other])
-        'the best of 2 tried for one-hot labels on validation data (rates 0.1–0.3, decay 0, 20 epochs)'
-    """
-    if not tried:
-        return ""
-    rates, decays, epochs = (sorted({getattr(each, name) for each in tried}) for name in TUNED)
-    spans = ["–".join(f"{value:g}" for value in dict.fromkeys((each[0], each[-1]))) for each in (rates, decays, epochs)]
-    what = f"rates {spans[0]}, decay {spans[1]}, {spans[2]} epochs"
-    return f"the best of {len(tried)} tried for one-hot labels on validation data ({what})"

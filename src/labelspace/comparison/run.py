@@ -10,12 +10,13 @@ from threadpoolctl import threadpool_limits
 
 from labelspace import _checks, _files, results
 from labelspace.comparison import folder as folders
+from labelspace.comparison.budget import too_short
 from labelspace.comparison.entries import Named, check_methods, count_runs
 from labelspace.comparison.judging import Trained
 from labelspace.comparison.plan import Plan
 from labelspace.comparison.planning import Setting, set_up, write_plan
 from labelspace.comparison.question import IN_MEMORY, Question
-from labelspace.comparison.rehearsal import rehearse, words
+from labelspace.comparison.rehearsal import rehearse
 from labelspace.comparison.result import Comparison
 from labelspace.comparison.rivals import asked
 from labelspace.comparison.summary import VERSIONS, data_facts, title_of, training_words
@@ -23,6 +24,7 @@ from labelspace.comparison.training import Report, Told, Trainer
 from labelspace.criteria.registry import method_name
 from labelspace.data.given import OF_DATA, as_dataset, data_options
 from labelspace.models.registry import model_name
+from labelspace.report.words import rehearsed_text
 from labelspace.results import DRAWN_FROM, PLAN, Best, Result
 from labelspace.serving.predictions import ready
 from labelspace.space import LabelSpace
@@ -174,7 +176,7 @@ def _answered(
     # small tensors beside busy workers: a second thread would only wait for them
     with own_threads_and_draws(setting.job.config), threadpool_limits(1):
         trained = [*trainer.train(setting.entries), *trainer.fit(setting.rivals)]
-        problems = setting.problems + trainer.problems
+        problems = [*setting.problems, *too_short(setting.plan, job.dataset), *trainer.problems]
         home = earlier is not None and _is_home(setting.folder / folders.BEST, setting.judging.taken_home)
         if earlier is not None and not trainer.problems and _same_runs(trained, earlier) and home:
             if report is not None:
@@ -288,7 +290,7 @@ def _announced(setting: Setting) -> Told:
 
 
 def _trained_how(plan: Plan) -> str:
-    chosen = words(plan.rehearsal)
+    chosen = rehearsed_text(plan.rehearsal)
     return f"{training_words(plan.config)}{f': {chosen}' if chosen else ''}"
 
 

@@ -12,6 +12,7 @@ from labelspace import _checks
 from labelspace._tables import is_there
 from labelspace.comparison.decided import collapses, decided
 from labelspace.comparison.knowledge import Knowledge, known
+from labelspace.comparison.learned import constant_row, unhelped
 from labelspace.comparison.outcome import Outcome
 from labelspace.comparison.result import Comparison
 from labelspace.comparison.rows import About, Judged, against_reference, make_row
@@ -120,6 +121,8 @@ def _result(
     judge, first = found.outcomes[0].judge, gathered.models[0].scores[0]
     counts = {"validation": len(first.validation_y), "test": len(first.test_y)}
     run = None if folder is None else run_names(gathered.models[row], row)[seed]
+    constant = constant_row(first.validation_y, found.outcomes[0])
+    idle = unhelped(rows[row], constant, gathered.groups, verdict.level)
     collapsed = collapses(rows, found.outcomes, row, gathered.classes)
     return Result(
         title=_title(gathered, counts, found.knowledge.spoken.cost),
@@ -131,8 +134,9 @@ def _result(
         extra=extra_columns(rows[0], judge.tree),
         rows=tuple(each.row() for each in rows),
         verdict=verdict,
-        warnings=(*collapsed, *caveats(rows, None, gathered.notes, gathered.groups, verdict.level)),
+        warnings=(*idle, *collapsed, *caveats(rows, None, gathered.notes, gathered.groups, verdict.level)),
         costliest=costliest(found.outcomes[row], gathered.classes),
+        constant=constant.row(),
         decided=decided(found.outcomes[row], gathered.classes),
         best=Best(label=gathered.models[row].name, run=run, rule=judge.rule),
         command=command,

@@ -26,6 +26,11 @@ LISTED = 30
 LONGEST_TITLE = 24  # of a level's groups, in letters
 VERSIONS = {"labelspace": labelspace.__version__, "python": platform.python_version()}
 SAID_ELSEWHERE = ("data", "data_options", "limit", "model", "backbone", "epochs", "label_noise")
+KEPT = {  # what is least in the epoch that a run keeps
+    "nll": "validation NLL",
+    "calibrated": "validation NLL after temperature",
+    "error": "validation error",
+}
 TITLES = {"kappa": "κ² ↑", "balanced_accuracy": "balanced ↑", "group_accuracy": "right group ↑"}
 
 
@@ -70,10 +75,12 @@ def training_words(config: Config) -> str:
         f"{config.schedule} schedule",
         f"batches of {config.batch_size}",
     ]
-    usual, told = make_config(), {"optimizer", "learning_rate", "schedule", "batch_size", *SAID_ELSEWHERE}
+    usual, told = make_config(), {"optimizer", "learning_rate", "schedule", "batch_size", "best_by", *SAID_ELSEWHERE}
     for name in TRAINING:
         if name not in told and getattr(config, name) != getattr(usual, name):
             parts.append(f"{name.replace('_', ' ')} {json.dumps(getattr(config, name))}")
+    if config.best_by in KEPT:
+        parts.append(f"of each run the epoch of least {KEPT[config.best_by]}")
     return ", ".join(parts)
 
 

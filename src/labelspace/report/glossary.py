@@ -17,8 +17,8 @@ TERMS = {
     "argmax": "The likeliest class is called, whatever mistakes cost.",
     "min-cost": "The class is called whose expected cost is least: probabilities after temperature, times prices.",
     "T": "Temperature: scores are divided by one number, fitted on validation data, so that probabilities are honest.",
-    "constant": "What calls the same class for every sample, the one that training labels make best: who is no better"
-    " learned nothing.",
+    "constant": "What calls the same class for every sample, the one that training labels make best (validation"
+    " labels, where only scores are known): who is no better learned nothing.",
     "control": "The same method with classes shuffled, or with random rows of equal entropy: what it gains too is not"
     " gained by what the labels know.",
     "rival": "A classifier of another kind, untuned, on the same samples with the same decisions.",

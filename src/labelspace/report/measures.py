@@ -142,7 +142,9 @@ def validation_confusion(run: StoredRun, decision: Decision) -> Tensor | None:
 @figure("curves", 1, sequences=True)
 def learning_curves(material: Material, room: Room) -> Figure | None:
     """Return the curves of all rows, or None where no run has any."""
-    histories = [(row, [lines for run in row.runs if (lines := run.epochs())]) for row in material.rows]
+    # what is fitted at once, as rivals are, has no epochs to draw
+    trained = [row for row in material.rows if row.role != "rival"]
+    histories = [(row, [lines for run in row.runs if (lines := run.epochs())]) for row in trained]
     histories = [(row, seeds) for row, seeds in histories if seeds]
     found = {key for _, seeds in histories for lines in seeds for line in lines for key in line} - NOT_DRAWN
     if not found:

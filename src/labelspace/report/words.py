@@ -5,6 +5,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
+from labelspace.results import Rehearsed
+
 THIN = "\N{NARROW NO-BREAK SPACE}"
 MISSING = "–"
 
@@ -150,6 +152,24 @@ def calls_text(called: Mapping[str, object]) -> str:
     if len(set(called.values())) == 1:
         return f"always {next(iter(called.values()))}"
     return "always " + ", ".join(f"{name} by {rule.replace('_', '-')}" for rule, name in called.items())
+
+
+def rehearsed_text(tried: Sequence[Rehearsed]) -> str:
+    """Return from what the way to train was chosen; nothing where nothing was.
+
+    Example:
+        >>> one, other = (Rehearsed(learning_rate=r, weight_decay=0.0, epochs=20, nll=r) for r in (0.1, 0.3))
+        >>> rehearsed_text([one, other])
+        'the best of 2 tried for one-hot labels on validation data (rates 0.1–0.3, decay 0, 20 epochs)'
+    """
+    if not tried:
+        return ""
+    spans = []
+    for name in ("learning_rate", "weight_decay", "epochs"):
+        values = [getattr(each, name) for each in tried]
+        spans.append("–".join(f"{value:g}" for value in dict.fromkeys((min(values), max(values)))))
+    what = f"rates {spans[0]}, decay {spans[1]}, {spans[2]} epochs"
+    return f"the best of {len(tried)} tried for one-hot labels on validation data ({what})"
 
 
 def count(number: int) -> str:

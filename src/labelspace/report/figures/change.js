@@ -1,31 +1,42 @@
 "use strict";
-// The change of every row against the reference, with its interval.
+// The change of every row against the reference, with its interval: methods, then rivals, then controls.
+const GROUPS = [
+  ["method", ""],
+  ["rival", "rivals"],
+  ["control", "controls"],
+];
+const APART = new Set(["rival", "control"]);
 
 prepare.set("change", (change) => {
   const target = element("figure-change");
-  element("change-clipped").hidden = !Number.isFinite(limitOf(change.rows));
+  element("change-clipped").hidden = !Number.isFinite(limitOf(change));
   whenSeen("first", () => show(target, changeFigure(change, palette(), target.clientWidth)));
 });
 
-// How far the scale reaches to both sides: a row that goes far beyond the others must not squeeze them.
-function limitOf(rows) {
+// How far the scale reaches to both sides: a row that goes far beyond the others must not squeeze them, and rivals,
+// which the question is not about, widen the scale of labels by no more than half.
+function limitOf({ rows, margin }) {
   const reach = (row) => Math.max(...[row.estimate, row.low, row.high].map((value) => Math.abs(value || 0)));
-  const reached = rows.map(reach).sort((a, b) => a - b);
-  const fence = 4 * reached[Math.floor((reached.length - 1) / 2)];
-  if (reached.length < 3 || !(fence > 0) || reached[reached.length - 1] <= fence) return Infinity;
-  return 1.1 * reached.filter((value) => value <= fence).pop();
+  const reached = (some) => some.map(reach).sort((a, b) => a - b);
+  const [all, ours] = [reached(rows), reached(rows.filter((row) => row.role !== "rival"))];
+  const fence = ours.length < 3 ? Infinity : 4 * ours[Math.floor((ours.length - 1) / 2)];
+  const inside = Math.max(2 * (margin || 0), ...ours.filter((value) => value <= fence));
+  const limit = Math.max(inside, ...all.filter((value) => value <= 1.5 * inside));
+  return !(inside > 0) || all[all.length - 1] <= limit ? Infinity : 1.1 * limit;
 }
 
 function changeFigure(change, palette, width) {
   const narrow = width < 520;
-  const methods = change.rows.filter((row) => row.role !== "control");
-  const controls = change.rows.filter((row) => row.role === "control");
+  const [placed, heads] = [[], []];
   let place = 0;
-  const placed = methods.map((row) => ({ ...row, y: place++ }));
-  if (controls.length) place += 0.6;
-  controls.forEach((row) => placed.push({ ...row, y: place++ }));
+  for (const [role, title] of GROUPS) {
+    const group = change.rows.filter((row) => role === (APART.has(row.role) ? row.role : "method"));
+    if (group.length && placed.length) place += 0.6;
+    if (group.length && title) heads.push([title, place]);
+    group.forEach((row) => placed.push({ ...row, y: place++ }));
+  }
   const colour = (row) => (row.winner ? palette.accent : row.role === "control" ? palette.faint : palette.ink);
-  const limit = change.reference ? limitOf(change.rows) : Infinity; // of a measure itself all is shown
+  const limit = change.reference ? limitOf(change) : Infinity; // of a measure itself all is shown
   const inside = (value) => (value === null ? null : Math.max(-limit, Math.min(limit, value)));
   const scaled = (value) => (value === null ? null : change.factor * inside(value));
   const traces = placed.map((row) => ({
@@ -105,21 +116,18 @@ function changeFigure(change, palette, width) {
         borderpad: 0,
       }))
     : [];
-  const titles =
-    controls.length && !narrow
-      ? [
-          {
-            xref: "paper",
-            x: 0,
-            xanchor: "left",
-            y: methods.length - 0.2,
-            yanchor: "middle",
-            showarrow: false,
-            text: "controls",
-            font: { color: palette.soft, size: 11 },
-          },
-        ]
-      : [];
+  // on a phone a row's own name stands between its line and the head of its group
+  const titles = heads.map(([text, y]) => ({
+    xref: "paper",
+    x: 0,
+    xanchor: narrow ? "left" : "right",
+    xshift: -4,
+    y,
+    yshift: narrow ? 32 : 21,
+    showarrow: false,
+    text,
+    font: { color: palette.soft, size: 11 },
+  }));
   const zero = { type: "line", x0: 0, x1: 0, yref: "paper", y0: 0, y1: 1, line: { color: palette.ink, width: 1 } };
   const shapes = change.reference ? [zero] : [];
   if (change.margin) {
