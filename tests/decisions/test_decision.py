@@ -21,7 +21,8 @@ def test_by_hand() -> None:
     # log 4 against 0 is 0.8 against 0.2: "well" is expected to cost 0.2·5 = 1, "ill" 0.8·1
     scores = torch.tensor([[4.0, 1.0], [9.0, 1.0]]).log()
     cheap = Decision("min_cost", 1.0, PRICES, NAMES)
-    classes, probability, abstained = cheap.decide(scores)
+    classes, probability, abstained, actions = cheap.decide(scores)
+    torch.testing.assert_close(actions, classes)
     torch.testing.assert_close(classes, torch.tensor([1, 0]))
     torch.testing.assert_close(probability, torch.tensor([0.2, 0.9]))
     assert not abstained.any()

@@ -22,12 +22,12 @@ def written(folder: Path, text: str) -> Path:
     "text", [MATRIX, LIST, LIST.partition("\n")[2], MATRIX.replace(",", ";"), MATRIX.replace(",", "\t")]
 )
 def test_both_forms_say_the_same(text: str, tmp_path: Path) -> None:
-    assert read_prices(written(tmp_path, text), NAMES).tolist() == EXPECTED
+    assert read_prices(written(tmp_path, text), NAMES).prices.tolist() == EXPECTED
 
 
 def test_the_corner_may_say_that_rows_are_predictions(tmp_path: Path) -> None:
     turned = read_prices(written(tmp_path, MATRIX.replace("true", "predicted\\true")), NAMES)
-    assert turned.T.tolist() == EXPECTED
+    assert turned.prices.T.tolist() == EXPECTED
 
 
 @pytest.mark.parametrize(
