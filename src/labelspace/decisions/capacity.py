@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from labelspace import _checks
+from labelspace.spec.actions import known_actions
 
 OWNER = "Decision"
 ROUNDS = 1000  # of prices raised one after the other; two or three are usual
@@ -31,7 +32,7 @@ def checked(names: Sequence[str], capacity: Mapping[str, float]) -> dict[str, fl
     if not isinstance(capacity, Mapping) or not capacity:
         expected = "shares of samples by the names of actions"
         raise _checks.fail_type(OWNER, "capacity", expected, repr(capacity), 'Such as {"send to a person": 0.05}.')
-    _checks.known_names(OWNER, "capacity", list(capacity), list(names))
+    known_actions(OWNER, "capacity", list(capacity), names)
     shares = {name: _checks.number(OWNER, "capacity", share, low=0, high=1) for name, share in capacity.items()}
     total = sum(shares.values())
     if len(shares) == len(names) and total < 1:

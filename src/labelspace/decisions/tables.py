@@ -9,7 +9,7 @@ from torch import Tensor
 from labelspace import _checks, _inputs
 from labelspace._inputs import Numbers
 from labelspace.space import LabelSpace
-from labelspace.spec.actions import Actions, actions_of, checked
+from labelspace.spec.actions import Actions, actions_of, checked, known_actions
 from labelspace.spec.frames import Frame
 from labelspace.spec.prices import prices
 
@@ -106,5 +106,5 @@ def checked_added(added: object, names: Sequence[str]) -> dict[str, float] | Non
         return None
     if not isinstance(added, Mapping):
         raise _checks.fail_type(OWNER, "added", "prices by the names of actions", repr(added))
-    _checks.known_names(OWNER, "added", list(added), list(names))
+    known_actions(OWNER, "added", list(added), names)
     return {name: _checks.number(OWNER, "added", value, low=0) for name, value in added.items()}

@@ -12,11 +12,10 @@ from torch import Tensor
 from labelspace import _checks, _inputs
 from labelspace._inputs import Numbers
 from labelspace.space import LabelSpace
-from labelspace.spec.naming import OWNER
+from labelspace.spec.naming import OWNER, suggestion
+from labelspace.spec.nodes import node_prices, nodes_of
 
-ROOT = ""  # joins the tops of a forest, as in sources.tree
 CAPACITY = "capacity"
-VAGUE = 0.5  # of the dearest mistake inside a node: the price of answering with the node
 
 
 class Actions(NamedTuple):
@@ -128,28 +127,14 @@ def actions_of(space: LabelSpace) -> Actions | None:
     if space.kind != "cost" or not isinstance(nodes if names is None else names, Mapping | list):
         return None
     if isinstance(nodes, Mapping):
-        return _of_nodes(space, nodes)
-    table, classes = space.source.get("table"), space.source.get("classes")
-    if not isinstance(table, list) or not isinstance(classes, list) or not set(space.names) <= set(classes):
+        titles, table = node_prices(space.matrix.double(), space.names, nodes)
+        return checked(OWNER, space.names, titles, table)
+    rows, classes = space.source.get("table"), space.source.get("classes")
+    if not isinstance(rows, list) or not isinstance(classes, list) or not set(space.names) <= set(classes):
         raise _checks.fail(OWNER, "cost", "a cost space with a row of prices per class", repr(space))
     place = {name: index for index, name in enumerate(classes)}
-    prices = _inputs.tensor(OWNER, "cost", [table[place[name]] for name in space.names])
+    prices = _inputs.tensor(OWNER, "cost", [rows[place[name]] for name in space.names])
     return checked(OWNER, space.names, names, _checks.matrix(OWNER, "cost", prices))
-
-
-def _of_nodes(space: LabelSpace, nodes: Mapping[str, object]) -> Actions:
-    """Return the table of classes and nodes; of a subset those that still have several classes below."""
-    prices, place = space.matrix.double(), {name: index for index, name in enumerate(space.names)}
-    columns, names = [prices], list(space.names)
-    for node, members in nodes.items():
-        below = [place[name] for name in members if name in place] if isinstance(members, list) else []
-        if len(below) < 2:
-            continue
-        inside = torch.zeros(len(space), dtype=torch.bool).scatter(0, torch.tensor(below), True)
-        paid = prices[:, inside]
-        columns.append(torch.where(inside, VAGUE * paid.amax(dim=1), paid.mean(dim=1))[:, None])
-        names.append(node)
-    return checked(OWNER, space.names, names, torch.cat(columns, dim=1))
 
 
 def facts_of(space: LabelSpace) -> dict[str, object]:
@@ -171,7 +156,7 @@ def limited(cost: LabelSpace, capacity: Mapping[str, float] | None) -> LabelSpac
     if capacity is None:
         return cost
     table = actions_of(cost)
-    _checks.known_names(OWNER, "capacity", list(capacity), list(cost.names if table is None else table.names))
+    known_actions(OWNER, "capacity", list(capacity), list(cost.names if table is None else table.names))
     return LabelSpace(cost.names, cost.matrix, "cost", {**cost.source, CAPACITY: dict(capacity)}, cost.hops)
 
 
@@ -203,24 +188,13 @@ def given(spec: Numbers, names: Sequence[str], actions: Sequence[str]) -> LabelS
 
 
 def with_nodes(cost: LabelSpace, space: LabelSpace | None) -> LabelSpace:
-    r"""Return prices of mistakes with the nodes of a taxonomy as further actions: "some kind of dog".
+    """Return prices of mistakes with the nodes of a taxonomy as further actions: "some kind of dog".
 
-    With ``L(v)`` the classes below a node ``v``, answering ``v`` about a true ``j`` costs
-
-    - half the dearest mistake inside, ``½ max_{l ∈ L(v)} C[j, l]``, where ``j`` is below ``v``: the answer is true but
-      vague, the more the higher the node. Where prices are tree distances and all classes are equally deep, these are
-      the edges from the class up to the node.
-    - what its classes cost on average, ``mean_{l ∈ L(v)} C[j, l]``, where it is not: a vague answer that is wrong is
-      as wrong as an exact one.
-
-    So a class costs what the prices say, and an ancestor is never cheaper than a nearer one. Where all mistakes inside
-    a node cost the same, it is answered as soon as none of its classes has half of the probability. (A mean over all
-    classes below, the true one among them, would never be less than that of the best class: nobody would hedge.)
-    Nodes with the same classes below are one action, the lowest of them; so is one above a single class.
+    What a node costs, ``spec.nodes.node_prices`` says.
 
     Args:
         cost: prices of mistakes.
-        space: from ``labelspace.tree``, ``groups`` or a taxonomy file.
+        space: from ``labelspace.tree``, ``groups``, ``wordnet`` or a taxonomy file.
 
     Example:
         >>> from labelspace import cost, tree
@@ -235,44 +209,19 @@ def with_nodes(cost: LabelSpace, space: LabelSpace | None) -> LabelSpace:
         return cost
     if actions_of(cost) is not None:
         raise _checks.fail(OWNER, "actions", "'tree' beside prices of mistakes", "it beside prices of other actions")
-    nodes = {node: [cost.names[place] for place in below] for node, below in _nodes(space, cost.names).items()}
-    return LabelSpace(cost.names, cost.matrix, "cost", {**cost.source, "nodes": nodes})
+    return LabelSpace(cost.names, cost.matrix, "cost", {**cost.source, "nodes": nodes_of(space, cost.names)})
 
 
-def _nodes(space: LabelSpace | None, names: Sequence[str]) -> dict[str, list[int]]:
-    """Return the classes below every node that has some but is none, by their places, the lowest nodes first."""
-    paths = None if space is None else _paths(space, names)
-    if paths is None:
-        got = "no space" if space is None else repr(space)
-        remedy = "Give the space as a taxonomy file, as groups or with labelspace.tree."
-        raise _checks.fail(OWNER, "actions", "'tree' only beside a space from a taxonomy or groups", got, remedy)
-    below: dict[str, list[int]] = {}
-    for place, path in enumerate(paths):
-        for node in path:
-            below.setdefault(node, []).append(place)
-    kept: dict[tuple[int, ...], str] = {}
-    for node, places in sorted(below.items(), key=lambda each: len(each[1])):
-        if len(places) > 1 and node not in names:
-            kept.setdefault(tuple(places), node)
-    taken = {*names, *kept.values()}
-    top = next(title for title in ("any", "any class", "any of all classes") if title not in taken)
-    return {node if node != ROOT else top: list(places) for places, node in kept.items()}
+def known_actions(owner: str, argument: str, wanted: Sequence[str], known: Sequence[str]) -> None:
+    """Refuse names that are no actions, and suggest the nearest one.
 
-
-def _paths(space: LabelSpace, names: Sequence[str]) -> list[list[str]] | None:
-    """Return the nodes above each class, the nearest first, down to the root; None where the space has none."""
-    groups, parents = space.source.get("groups"), space.source.get("parents")
-    if space.source.get("builder") == "groups" and isinstance(groups, Mapping):
-        group = {name: str(title) for title, members in groups.items() for name in members}
-        return [[group[name], ROOT] for name in names] if set(names) <= set(group) else None
-    if not isinstance(parents, Mapping) or not set(names) <= set(parents):
-        return None
-    found = []
-    for name in names:
-        path: list[str] = []
-        node = name
-        while node != ROOT and len(path) <= len(parents):  # a file may say anything, and a cycle would never end
-            node = str(parents.get(node, ROOT))
-            path.append(node)
-        found.append(path)
-    return found
+    Args:
+        owner: the function that was called.
+        argument: what it calls them.
+        wanted: the names.
+        known: of all actions.
+    """
+    unknown = next((name for name in wanted if name not in set(known)), None)
+    if unknown is not None:
+        hint = suggestion(str(unknown), known) or f"The actions are: {_checks.listed(known)}."
+        raise _checks.fail(owner, argument, "names of actions", f"{unknown!r}, which is none", hint)

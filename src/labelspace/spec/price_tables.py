@@ -85,7 +85,7 @@ def _from_matrix(rows: Sequence[Row], names: Sequence[str], decimal_comma: bool)
     turned = _says_predicted_first(header.cells[0])
     (called, places), (true, lines) = sides[::-1] if turned else sides
     true = matched("cost", MATRIX, true, names, lines, TEMPLATE)
-    free = ACTION in header.cells[0].casefold() or _has_actions(called, names)
+    free = ACTION in header.cells[0].casefold() or (_has_actions(called, names) and not _is_slip(called, names))
     called = _actions(called, names, places) if free else matched("cost", MATRIX, called, names, places, TEMPLATE)
     actions = _ordered(called, names)
     row_of, column_of = ({name: index for index, name in enumerate(side)} for side in (names, actions))
@@ -104,6 +104,11 @@ def _has_actions(called: Sequence[str], names: Sequence[str]) -> bool:
     others = [cell for cell in called if canonical(cell) not in known]
     near = [[name for name in names if abs(len(name) - len(other)) <= SLIP] for other in others]
     return bool(others) and not any(suggestion(other, some) for other, some in zip(others, near, strict=True))
+
+
+def _is_slip(called: Sequence[str], names: Sequence[str]) -> bool:
+    """Return whether a column stands where a class would: as many as classes, most of which they are."""
+    return len(called) == len(names) and bool({*map(canonical, called)} & {*map(canonical, names)})
 
 
 def _actions(called: Sequence[str], names: Sequence[str], places: Sequence[str]) -> list[str]:
