@@ -71,9 +71,10 @@ def names_in(path: Path) -> tuple[list[str], bool]:
         return across if same or _says_predicted_first(rows[0][0]) else down, True
     true, predicted = (0, 1) if columns is None else columns[:2]
     body = rows[columns is not None :]
-    cells = [cell for row in body for cell in (row[true : true + 1] + row[predicted:][:1])]
-    if columns is not None and rows[0][predicted].casefold().startswith(ACTION):
-        cells = [cell for row in body for cell in row[true : true + 1]]
+    named = [row[true] for row in body if true < len(row)]
+    called = [cell for row in body for cell in row[predicted:][:1]]
+    acts = columns is not None and rows[0][predicted].casefold().startswith(ACTION)
+    cells = named if acts else [cell for pair in zip(named, called, strict=False) for cell in pair]
     return list(dict.fromkeys(cell for cell in cells if cell and cell.casefold() not in ANY)), False
 
 
