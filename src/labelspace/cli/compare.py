@@ -243,8 +243,8 @@ def compare(
             ignore=ignore or (),
             margin=MARGIN if margin is None else margin,
             level=LEVEL if level is None else level,
-            actions=_tree(actions),
-            capacity=_shares(capacity),
+            actions=tree_only(actions),
+            capacity=shares_of(capacity),
             out=out,
             command=_command(),
         )
@@ -295,8 +295,8 @@ def compare(
         "margin": margin,
         "level": level,
         "probabilities": "inverted" if inverted else None,
-        "actions": _tree(actions),
-        "capacity": _shares(capacity),
+        "actions": tree_only(actions),
+        "capacity": shares_of(capacity),
         "rehearse": rehearse,
         "data_options": reader or None,
         "method_options": of_methods(option or []) or None,
@@ -336,16 +336,24 @@ def _refuse_beside(context: typer.Context, flag: str, allowed: frozenset[str], r
         raise InputError("", flag, f"given without {', '.join(typed)}", "both", remedy)
 
 
-def _tree(actions: str | None) -> str | None:
-    """Return the one word that there is for actions; others come with their prices."""
+def tree_only(actions: str | None) -> str | None:
+    """Return the one word that there is for actions; others come with their prices.
+
+    Args:
+        actions: as typed.
+    """
     if actions not in (None, TREE):
         remedy = "Other actions are columns of --cost FILE."
         raise InputError("", "--actions", f"{TREE!r}", repr(actions), remedy)
     return actions
 
 
-def _shares(capacity: list[str] | None) -> dict[str, float] | None:
-    """Return the largest share of samples for each action: 5% or 0.05."""
+def shares_of(capacity: list[str] | None) -> dict[str, float] | None:
+    """Return the largest share of samples for each action.
+
+    Args:
+        capacity: as typed, such as ``"send to a person=5%"`` or ``"ask=0.05"``.
+    """
     found: dict[str, float] = {}
     for text in capacity or []:
         name, _, share = text.rpartition("=")

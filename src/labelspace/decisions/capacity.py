@@ -11,34 +11,10 @@ import torch
 from torch import Tensor
 
 from labelspace import _checks
-from labelspace.spec.actions import known_actions
+from labelspace.spec.actions import MORE_ROOM, checked_capacity
 
 OWNER = "Decision"
 ROUNDS = 1000  # of prices raised one after the other; two or three are usual
-REMEDY = "Raise it, or leave one action without a limit."
-
-
-def checked(names: Sequence[str], capacity: Mapping[str, float]) -> dict[str, float]:
-    """Return shares of samples by action, after checking that there is a way to keep to them.
-
-    Args:
-        names: of all actions.
-        capacity: the largest share of samples for some of them.
-
-    Example:
-        >>> checked(["ill", "well", "ask"], {"ask": 0.05})
-        {'ask': 0.05}
-    """
-    if not isinstance(capacity, Mapping) or not capacity:
-        expected = "shares of samples by the names of actions"
-        raise _checks.fail_type(OWNER, "capacity", expected, repr(capacity), 'Such as {"send to a person": 0.05}.')
-    known_actions(OWNER, "capacity", list(capacity), names)
-    shares = {name: _checks.number(OWNER, "capacity", share, low=0, high=1) for name, share in capacity.items()}
-    total = sum(shares.values())
-    if len(shares) == len(names) and total < 1:
-        got = f"{total:.4g} of the samples for all actions together"
-        raise _checks.fail(OWNER, "capacity", "room for every sample", got, REMEDY)
-    return shares
 
 
 def added_prices(expected: Tensor, names: Sequence[str], capacity: Mapping[str, float]) -> dict[str, float]:
@@ -57,7 +33,7 @@ def added_prices(expected: Tensor, names: Sequence[str], capacity: Mapping[str, 
         >>> added_prices(costs, ["decide", "ask"], {"ask": 0.25})  # only for the first, which saves 2, not 1
         {'ask': 1.5}
     """
-    shares, base = checked(names, capacity), expected.double().cpu()
+    shares, base = checked_capacity(OWNER, names, capacity), expected.double().cpu()
     added, costs = dict.fromkeys(shares, 0.0), base.clone()
     for _ in range(ROUNDS):
         crowded = [name for name, share in shares.items() if _taken(costs, names.index(name)) > _room(share, costs)]
@@ -67,7 +43,7 @@ def added_prices(expected: Tensor, names: Sequence[str], capacity: Mapping[str, 
         added[name] = _least(base[:, place], costs, place, shares[name])
         costs[:, place] = base[:, place] + added[name]
     got = ", ".join(f"{share:.4g} for {name!r}" for name, share in shares.items())
-    raise _checks.fail(OWNER, "capacity", "shares that can be kept on these samples", got, REMEDY)
+    raise _checks.fail(OWNER, "capacity", "shares that can be kept on these samples", got, MORE_ROOM)
 
 
 def _room(share: float, costs: Tensor) -> int:

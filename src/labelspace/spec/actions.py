@@ -16,6 +16,7 @@ from labelspace.spec.naming import OWNER, suggestion
 from labelspace.spec.nodes import node_prices, nodes_of
 
 CAPACITY = "capacity"
+MORE_ROOM = "Raise it, or leave one action without a limit."
 
 
 class Actions(NamedTuple):
@@ -146,6 +147,30 @@ def facts_of(space: LabelSpace) -> dict[str, object]:
     return {key: space.source[key] for key in ("actions", "table", "nodes", CAPACITY) if key in space.source}
 
 
+def checked_capacity(owner: str, names: Sequence[str], capacity: object) -> dict[str, float]:
+    """Return shares of samples by action, after checking that there is a way to keep to them.
+
+    Args:
+        owner: the function that was called.
+        names: of all actions.
+        capacity: the largest share of samples for some of them.
+
+    Example:
+        >>> checked_capacity("compare", ["ill", "well", "ask"], {"ask": 0.05})
+        {'ask': 0.05}
+    """
+    if not isinstance(capacity, Mapping) or not capacity:
+        expected = "shares of samples by the names of actions"
+        raise _checks.fail_type(owner, CAPACITY, expected, repr(capacity), 'Such as {"send to a person": 0.05}.')
+    known_actions(owner, CAPACITY, list(capacity), names)
+    shares = {str(name): _checks.number(owner, CAPACITY, share, low=0, high=1) for name, share in capacity.items()}
+    total = sum(shares.values())
+    if len(shares) == len(names) and total < 1:
+        got = f"{total:.4g} of the samples for all actions together"
+        raise _checks.fail(owner, CAPACITY, "room for every sample", got, MORE_ROOM)
+    return shares
+
+
 def limited(cost: LabelSpace, capacity: Mapping[str, float] | None) -> LabelSpace:
     """Return prices that know how large a share of the samples some actions may get.
 
@@ -156,8 +181,8 @@ def limited(cost: LabelSpace, capacity: Mapping[str, float] | None) -> LabelSpac
     if capacity is None:
         return cost
     table = actions_of(cost)
-    known_actions(OWNER, "capacity", list(capacity), list(cost.names if table is None else table.names))
-    return LabelSpace(cost.names, cost.matrix, "cost", {**cost.source, CAPACITY: dict(capacity)}, cost.hops)
+    shares = checked_capacity(OWNER, cost.names if table is None else table.names, capacity)
+    return LabelSpace(cost.names, cost.matrix, "cost", {**cost.source, CAPACITY: shares}, cost.hops)
 
 
 def capacity_of(cost: LabelSpace | None) -> dict[str, float] | None:
