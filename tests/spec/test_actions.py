@@ -73,3 +73,27 @@ def test_actions_that_are_none(done: list[str], message: str) -> None:
 def test_prices_must_be_numbers() -> None:
     with pytest.raises(ValueError, match="`cost` of labelspace must be finite. Got nan at row 0, column 1"):
         known.given([[0, float("nan")], [1, 0]], NAMES, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"actions": ["a", "b"]},
+        {"actions": ["a", "b"], "table": [[1, 2]], "classes": NAMES},
+        {"actions": ["a", "b"], "table": [[1, 2], [3, 4]], "classes": ["mild", ["severe"]]},
+        {"actions": ["a", "b"], "table": [[1, 2], ["x", 4]], "classes": NAMES},
+        {"actions": ["a", 5], "table": [[1, 2], [3, 4]], "classes": NAMES},
+    ],
+)
+def test_a_file_may_say_anything(source: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="of labelspace must be"):
+        actions_of(LabelSpace(tuple(NAMES), torch.tensor([[0.0, 1], [1, 0]]), "cost", source))
+
+
+def test_nodes_and_limits_of_a_file_may_say_anything() -> None:
+    space = LabelSpace(tuple(NAMES), torch.tensor([[0.0, 1], [1, 0]]), "cost", {"nodes": {"x": [["mild"], 3], "y": 4}})
+    found = actions_of(space)
+    assert found is not None
+    assert found.names == tuple(NAMES)
+    with pytest.raises(ValueError, match="`capacity` of labelspace must be"):
+        known.capacity_of(LabelSpace(tuple(NAMES), space.matrix, "cost", {"capacity": {"mild": "few"}}))

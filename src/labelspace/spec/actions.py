@@ -131,9 +131,10 @@ def actions_of(space: LabelSpace) -> Actions | None:
         titles, table = node_prices(space.matrix.double(), space.names, nodes)
         return checked(OWNER, space.names, titles, table)
     rows, classes = space.source.get("table"), space.source.get("classes")
-    if not isinstance(rows, list) or not isinstance(classes, list) or not set(space.names) <= set(classes):
+    known = [name for name in classes if isinstance(name, str)] if isinstance(classes, list) else []
+    if not isinstance(rows, list) or len(rows) != len(known) or not set(space.names) <= set(known):
         raise _checks.fail(OWNER, "cost", "a cost space with a row of prices per class", repr(space))
-    place = {name: index for index, name in enumerate(classes)}
+    place = {name: index for index, name in enumerate(known)}
     prices = _inputs.tensor(OWNER, "cost", [rows[place[name]] for name in space.names])
     return checked(OWNER, space.names, names, _checks.matrix(OWNER, "cost", prices))
 
@@ -191,8 +192,10 @@ def capacity_of(cost: LabelSpace | None) -> dict[str, float] | None:
     Args:
         cost: prices of actions.
     """
-    found = None if cost is None else cost.source.get(CAPACITY)
-    return {str(name): float(share) for name, share in found.items()} if isinstance(found, Mapping) else None
+    if cost is None or cost.source.get(CAPACITY) is None:
+        return None
+    table = actions_of(cost)
+    return checked_capacity(OWNER, cost.names if table is None else table.names, cost.source[CAPACITY])
 
 
 def given(spec: Numbers, names: Sequence[str], actions: Sequence[str]) -> LabelSpace:

@@ -47,7 +47,8 @@ def node_prices(prices: Tensor, names: Sequence[str], nodes: Mapping[str, object
     place = {name: index for index, name in enumerate(names)}
     columns, titles = [prices], list(names)
     for node, members in nodes.items():
-        below = [place[name] for name in members if name in place] if isinstance(members, list) else []
+        listed = members if isinstance(members, list) else []
+        below = [place[name] for name in listed if isinstance(name, str) and name in place]
         if len(below) < 2:
             continue
         inside = torch.zeros(len(names), dtype=torch.bool).scatter(0, torch.tensor(below), True)
@@ -93,7 +94,8 @@ def _paths(space: LabelSpace, names: Sequence[str]) -> list[list[str]] | None:
     """Return the nodes above each class, the nearest first, up to the root; None where the space has none."""
     groups, parents = space.source.get("groups"), space.source.get("parents")
     if space.source.get("builder") == "groups" and isinstance(groups, Mapping):
-        group = {name: str(title) for title, members in groups.items() for name in members}
+        listed = [(str(title), members) for title, members in groups.items() if isinstance(members, list)]
+        group = {name: title for title, members in listed for name in members if isinstance(name, str)}
         return [[group[name], ROOT] for name in names] if set(names) <= set(group) else None
     if not isinstance(parents, Mapping) or not set(names) <= set(parents):
         return None
