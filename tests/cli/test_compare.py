@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from comparison.small import write_table
+from labelspace.cli.compare import shares_of, tree_only
 from labelspace.cli.main import app
 from labelspace.sweeps import executors
 
@@ -228,6 +229,8 @@ TAXONOMIES = {
 PRICES = {
     "wrong-size.csv": ",small,medium\nsmall,0,1\nmedium,1,0\n",
     "unknown.csv": "true,predicted,cost\n*,*,1\nsmal,medium,3\n",
+    "actions.csv": "true,small,medium,large,ask\nsmall,0,1,2,1\nmedium,1,0,1,1\nlarge,2,1,0,1\n",
+    "nameless.csv": "true,small,medium,large,\nsmall,0,1,2,1\nmedium,1,0,1,1\nlarge,2,1,0,1\n",
     "text.csv": ",small,medium,large\nsmall,0,one,2\nmedium,1,0,1\nlarge,2,1,0\n",
 }
 
@@ -276,6 +279,11 @@ PRICES = {
         ("`--logits` and `--probabilities` must be given with --scores", ["--probabilities"]),
         ("`--set probabilities` must be left out: it is --inverted", ["--set", "probabilities=inverted"]),
         ("`--margin` must", ["--margin", "0"]),
+        ("`--actions` must be 'tree'. Got 'tre'", ["--actions", "tre"]),
+        ("`--actions` must be 'tree' only beside a space", ["--actions", "tree"]),
+        ("`--capacity` must be ACTION=SHARE", ["--cost", "actions.csv", "--capacity", "ask"]),
+        ("`--capacity` must be names of actions. Got 'aks'", ["--cost", "actions.csv", "--capacity", "aks=5%"]),
+        ("a name for every action", ["--cost", "nameless.csv"]),
     ],
 )
 def test_bad_input(words: str, arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,6 +293,11 @@ def test_bad_input(words: str, arguments: list[str], tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     refused(words, "sizes.csv", *SHORT, *arguments)
     assert not list(tmp_path.glob("runs/*/runs/*"))
+
+
+def test_shares_are_percent_or_numbers() -> None:
+    assert shares_of(["send to a person=5%", "a=b=0.25"]) == {"send to a person": 0.05, "a=b": 0.25}
+    assert (shares_of(None), tree_only("tree")) == (None, "tree")
 
 
 def test_no_workers(sizes: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from comparison.hand_made import row, table
-from labelspace.comparison.decided import collapses, decided
+from labelspace.comparison.decided import collapses, decided, done
 from labelspace.comparison.outcome import Judge, Outcome, Scores
 
 NAMES = ("mild", "middling", "severe")
@@ -78,3 +78,20 @@ def test_the_reference_is_looked_at_too() -> None:
     assert text.startswith("One-hot labels nearly always decide ")
     (text,) = collapses([row("net", table(1.0), method="")], [outcome(SEVERE)], 0, NAMES)
     assert text.startswith("net nearly always decides ")
+
+
+def test_actions_come_after_the_classes_and_are_said() -> None:
+    model = outcome(EVEN)
+    ask = torch.cat([model.judge.cost, torch.full((3, 1), 0.3, dtype=torch.float64)], dim=1)
+    acting = Outcome(model.scores, model.judge._replace(cost=ask, actions=(*NAMES, "ask")))
+    found = decided(acting, NAMES)
+    assert [each.name for each in found] == [*NAMES, "ask"]
+    share = float((torch.cat(acting.actions("min_cost")) == 3).double().mean())
+    assert (found[3].share, found[3].argmax, found[3].recall_min_cost) == (0, 0, None)
+    assert found[3].min_cost == pytest.approx(share)
+    assert 0 < share < 1
+    assert done(model) == ""
+    assert done(acting).startswith("Done about test samples: ask ")
+    ask[:, 3] = 0.01
+    cheap = Outcome(model.scores, model.judge._replace(cost=ask, actions=(*NAMES, "ask")))
+    assert "of the test samples get ask." in collapses([row("one-hot", table(1.0))], [cheap], 0, NAMES)[0]

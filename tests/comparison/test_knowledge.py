@@ -10,7 +10,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from torch.testing import assert_close
 
 from labelspace import LabelSpace, data, groups, ordinal
-from labelspace.comparison.knowledge import discriminants, gather, known
+from labelspace.comparison.knowledge import Doing, discriminants, gather, known
 from labelspace.data.dataset import Dataset
 
 
@@ -95,3 +95,17 @@ def test_data_suggest_the_directions_that_scikit_learn_finds() -> None:
     far = torch.eye(3, dtype=torch.float64) * 1e9
     assert (between + far).argmin(1).tolist() == (own + far).argmin(1).tolist()
     assert discriminants(replace(given, kind="text"), given.train.y) is None  # numbers of words have no geometry
+
+
+def test_actions_of_a_table_and_of_a_tree() -> None:
+    given = dataset(["a", "b", "c", "d"])
+    table = [[0, 1, 1, 1, 0.2], [1, 0, 1, 1, 0.2], [1, 1, 0, 1, 0.2], [1, 1, 1, -1, 0.2]]
+    acting = gather(None, table, given, given.train.y, Doing([*given.names, "ask"], {"ask": 0.1}))
+    judge = acting.judge(given.names, given.test.y)
+    assert (judge.actions, judge.priced, judge.capacity) == (("a", "b", "c", "d", "ask"), True, {"ask": 0.1})
+    assert_close(judge.cost, torch.tensor(table, dtype=torch.float64))
+    assert acting.spoken.cost == "prices as given, with 1 action beside the classes"
+    pairs = groups({"one": ["a", "b"], "two": ["c", "d"]})
+    nodes = gather(pairs, None, given, given.train.y, Doing("tree")).judge(given.names, given.test.y)
+    assert nodes.actions == ("a", "b", "c", "d", "one", "two", "any")
+    assert nodes.cost[0].tolist() == [0, 0.5, 1, 1, 0.25, 1, 0.5]

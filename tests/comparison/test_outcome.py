@@ -199,3 +199,34 @@ def test_numbers_that_belong_to_the_classes() -> None:
     assert numbers["level_1"] == pytest.approx(np.mean(side))
     assert numbers["balanced_accuracy"] == pytest.approx(np.mean(recalls))
     assert numbers["kappa"] == pytest.approx(np.mean(kappas))
+
+
+def test_actions_beside_numpy() -> None:
+    table = np.column_stack([squared(), np.full(CLASSES, 0.4)])
+    names = tuple(str(number) for number in range(CLASSES))
+    pairs = seeds()
+    judge = Judge(torch.from_numpy(table), True, names=names, actions=(*names, "ask"))
+    outcome = Outcome(scores_of(pairs), judge)
+    costs, right, asked = [], [], []
+    for left, data in pairs:
+        done = (softmax(data.scores / temperature(left)) @ table).argmin(axis=1)
+        costs.append(table[data.y, done].mean())
+        right.append((done == data.y)[done < CLASSES])
+        asked.append(done == CLASSES)
+    found = outcome.numbers("min_cost")
+    assert found["cost"] == pytest.approx(np.mean(costs))
+    assert found["accuracy"] == pytest.approx(np.concatenate(right).mean()), "of those that are called a class"
+    np.testing.assert_array_equal(torch.stack(outcome.decisions("min_cost")).numpy() < 0, np.stack(asked))
+    assert 0 < np.mean(asked) < 1
+    # by argmax the class's own column is paid, as without actions
+    plain = Outcome(scores_of(pairs), Judge(torch.from_numpy(squared()), True))
+    assert outcome.numbers("argmax") == plain.numbers("argmax")
+
+
+def test_capacity_is_kept_on_validation_data_of_every_seed() -> None:
+    table = np.column_stack([squared(), np.full(CLASSES, 0.4)])
+    names = tuple(str(number) for number in range(CLASSES))
+    judge = Judge(torch.from_numpy(table), True, names=names, actions=(*names, "ask"), capacity={"ask": 0.04})
+    outcome = Outcome(scores_of(seeds()), judge)
+    for by, each in zip(outcome.deciders, outcome.scores, strict=True):
+        assert 0 < int((by.decide(each.validation).actions == CLASSES).sum()) <= 0.04 * VALIDATION

@@ -28,6 +28,8 @@ def test_every_field_survives(tmp_path: Path) -> None:
         limit=700,
         space="low<mid<high",
         cost="under=5,over=1",
+        actions=["low", "send to a person"],
+        capacity={"send to a person": 0.05},
         model_options={"dropout": 0.1},
         backbone="minilm",
         rivals=["auto", "sklearn:GaussianNB"],

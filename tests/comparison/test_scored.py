@@ -12,6 +12,8 @@ import torch
 from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score
 from torch import Tensor
 
+import labelspace
+from labelspace import Decision
 from labelspace.comparison import Comparison, compare_scores
 from labelspace.comparison.rows import change_of
 from labelspace.results import read
@@ -332,3 +334,40 @@ def test_large_scores_take_seconds() -> None:
     print(f"10,000 × 200 scores: {spent:.1f} s")
     assert found.verdict.interval is not None
     assert spent < 10
+
+
+def test_actions_from_a_file_to_the_folder(tmp_path: Path) -> None:
+    prices = tmp_path / "prices.csv"
+    prices.write_text("true,0,1,2,order a test\n0,0,1,4,0.3\n1,1,0,1,0.3\n2,4,1,0,0.3\n")
+    given = both()
+    found = compare_scores(given, cost=prices, out=tmp_path / "runs", capacity={"order a test": 0.2})
+    decision = Decision.load(found.folder / "best" / "decision.json")
+    taken = decision.decide(given[1][0]).actions
+    y = given[1][1]
+    table = torch.tensor([[0, 1, 4, 0.3], [1, 0, 1, 0.3], [4, 1, 0, 0.3]], dtype=torch.float64)
+    row = found.result.rows[0]
+    assert row.min_cost is not None
+    assert row.min_cost.cost == pytest.approx(float(table[y, taken].mean()))
+    assert row.min_cost.accuracy == pytest.approx(float((taken == y)[taken < 3].double().mean()))
+    assert row.argmax.cost == pytest.approx(float(table[y, given[1][0].argmax(dim=1)].mean()))
+    assert "order a test" in found.verdict.sentences[-1]
+    assert [each.name for each in found.result.decided] == ["0", "1", "2", "order a test"]
+    assert "order a test" in (found.folder / "best" / "README.md").read_text()
+    page = found.save_html()
+    assert page is not None
+    assert "order a test" in page.read_text()
+    # other actions of the same cost to take a class for another are another comparison
+    prices.write_text(prices.read_text().replace("0.3", "0.4"))
+    assert compare_scores(given, cost=prices, out=tmp_path / "runs").folder != found.folder
+
+
+def test_nodes_of_groups_are_actions() -> None:
+
+    draw = torch.Generator().manual_seed(0)
+    parts = []
+    for samples in (200, 300):
+        y = torch.randint(4, (samples,), generator=draw)
+        parts.append((torch.nn.functional.one_hot(y, 4) + torch.randn(samples, 4, generator=draw), y))
+    found = compare_scores(parts, space=labelspace.groups({"low": ["0", "1"], "high": ["2", "3"]}), actions="tree")
+
+    assert {each.name for each in found.result.decided} == {"0", "1", "2", "3", "low", "high", "any"}

@@ -158,6 +158,7 @@ def test_its_plan_repeats_it(finished: Comparison, tmp_path: Path) -> None:
     [
         ("`cost` of compare must be left out for sequences. Got one. They are judged by BLEU", {"cost": "squared"}),
         ("`probabilities` of compare must be left out for sequences. Got 'inverted'", {"probabilities": "inverted"}),
+        ("`capacity` of compare must be left out for sequences", {"capacity": {"a": 0.5}}),
         ("`method` of train must be one that remembers nothing of single samples, for sequences", {"methods": "lwr"}),
         ("`margin` of compare must be", {"margin": 200.0}),
         ("`model` of train must be one that reads and writes texts", {"model": "linear"}),

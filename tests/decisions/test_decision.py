@@ -21,7 +21,8 @@ def test_by_hand() -> None:
     # log 4 against 0 is 0.8 against 0.2: "well" is expected to cost 0.2·5 = 1, "ill" 0.8·1
     scores = torch.tensor([[4.0, 1.0], [9.0, 1.0]]).log()
     cheap = Decision("min_cost", 1.0, PRICES, NAMES)
-    classes, probability, abstained = cheap.decide(scores)
+    classes, probability, abstained, actions = cheap.decide(scores)
+    torch.testing.assert_close(actions, classes)
     torch.testing.assert_close(classes, torch.tensor([1, 0]))
     torch.testing.assert_close(probability, torch.tensor([0.2, 0.9]))
     assert not abstained.any()
@@ -142,3 +143,142 @@ def test_judged_beside_plain_loops() -> None:
         np.testing.assert_allclose(found.probabilities.numpy(), p)
     by_prices = Decision("argmax", 1.7, None, ["a", "b", "c"]).judge(scores, y, torch.from_numpy(prices))
     np.testing.assert_allclose(by_prices.costs.numpy(), prices[y.numpy(), p.argmax(axis=1)])
+
+
+GRADES = ["mild", "severe"]
+DONE = ["predict mild", "predict severe", "order a test", "send to a person"]
+TABLE = [[0.0, 2.0, 1.0, 1.5], [20.0, 0.0, 2.0, 1.5]]
+# p(mild) = 0.98, 0.8, 0.3, 0.1: "predict mild" costs 20 times the rest, "predict severe" 2 p, a test 1 p + 2 (1 − p)
+#                 predict mild  predict severe  order a test  a person
+# p(mild) = 0.98:   0.4            1.96            1.02          1.5
+# p(mild) = 0.8:    4              1.6             1.2           1.5
+# p(mild) = 0.3:   14              0.6             1.7           1.5
+# p(mild) = 0.1:   18              0.2             1.9           1.5
+CHANCES = torch.tensor([[0.98, 0.02], [0.8, 0.2], [0.3, 0.7], [0.1, 0.9]], dtype=torch.float64)
+EXPECTED = [[0.4, 1.96, 1.02, 1.5], [4, 1.6, 1.2, 1.5], [14, 0.6, 1.7, 1.5], [18, 0.2, 1.9, 1.5]]
+
+
+def acting(**options: Any) -> Decision:
+    return Decision("min_cost", 1.0, TABLE, GRADES, actions=DONE, **options)
+
+
+def test_actions_by_hand() -> None:
+    decision, scores = acting(), CHANCES.log()
+    np.testing.assert_allclose(decision.expected_costs(scores), EXPECTED, rtol=1e-12)
+    assert decision.doing(scores) == ["predict mild", "order a test", "predict severe", "predict severe"]
+    decided = decision.decide(scores)
+    assert decided.classes.tolist() == [-1] * 4, "none of them is a class"
+    assert decided.probability.isnan().all()
+    # of true mild, severe, mild, mild: 0, 2, 2, 2
+    judged = decision.judge(scores, torch.tensor([0, 1, 0, 0]))
+    assert judged.costs.tolist() == [0, 2, 2, 2]
+    np.testing.assert_allclose(judged.expected, [0.4, 1.2, 0.6, 0.2])
+    # the likeliest class is mild twice, which is best predicted so; the second pays 20 where it is severe
+    likely = Decision("argmax", 1.0, TABLE, GRADES, actions=DONE)
+    assert likely.doing(scores) == ["predict mild", "predict mild", "predict severe", "predict severe"]
+    assert likely.judge(scores, torch.tensor([0, 1, 0, 0])).costs.tolist() == [0, 20, 2, 2]
+    # abstaining is one more action, of one price: 1.1 is less than the test's 1.2
+    leaving = acting(abstain_cost=1.1)
+    assert leaving.action_names == (*DONE, "abstain")
+    assert leaving.named(leaving.decide(scores)) == ["predict mild", None, "predict severe", "predict severe"]
+    assert leaving.judge(scores, torch.tensor([0, 1, 0, 0])).costs.tolist() == [0, 1.1, 2, 2]
+    priced = Decision("min_cost", 1.0, [[*row, 1.1] for row in TABLE], GRADES, actions=[*DONE, "leave it"])
+    assert priced.doing(scores) == ["predict mild", "leave it", "predict severe", "predict severe"]
+
+
+def test_classes_are_called_where_the_action_is_one() -> None:
+    decision = Decision("min_cost", 1.0, TABLE, GRADES, actions=[*GRADES, *DONE[2:]])
+    decided = decision.decide(CHANCES.log())
+    assert decided.classes.tolist() == [0, -1, 1, 1]
+    assert decided.actions.tolist() == [0, 2, 1, 1]
+    torch.testing.assert_close(
+        decided.probability, torch.tensor([0.98, torch.nan, 0.7, 0.9], dtype=torch.float64), equal_nan=True
+    )
+
+
+def test_gains_and_what_being_right_costs() -> None:
+    # a found severe case gains 3, a called mild one costs 0.5: 0.8·0.5 + 0.2·4 = 1.2 for mild, 0.8·1 − 0.2·3 = 0.2
+    table = [[0.5, 1.0], [4.0, -3.0]]
+    decision = Decision("min_cost", 1.0, table, GRADES, actions=GRADES)
+    np.testing.assert_allclose(decision.expected_costs([np.log([0.8, 0.2])]), [[1.2, 0.2]])
+    assert decision.doing([np.log([0.8, 0.2])]) == ["severe"]
+    # prices of mistakes alone may be named so as well, in any order
+    turned = Decision("min_cost", 1.0, [[1.0, 0.0], [0.0, 5.0]], GRADES, actions=GRADES[::-1])
+    assert (turned.actions, turned.plain()) == (None, Decision("min_cost", 1.0, [[0, 1], [5, 0]], GRADES).plain())
+
+
+def test_a_frame_names_the_actions(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(TABLE, index=GRADES, columns=DONE).iloc[::-1]
+    decision = Decision("min_cost", 1.0, frame, GRADES)
+    assert decision.plain() == acting().plain()
+    again = Decision.load(decision.save(tmp_path / "decision.json"))
+    assert (again.plain(), again.doing(CHANCES.log())) == (decision.plain(), decision.doing(CHANCES.log()))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_actions_beside_plain_loops(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    table, p = draw.normal(size=(4, 7)), draw.dirichlet(np.ones(4), size=60)
+    decision = Decision("min_cost", 1.0, table, list("abcd"), actions=list("tuvwxyz"))
+    wanted = [min(range(7), key=lambda a, row=row: sum(row[j] * table[j, a] for j in range(4))) for row in p]
+    assert decision.decide(np.log(p)).actions.tolist() == wanted
+
+
+def test_ties_go_to_what_is_best_for_the_likelier_class() -> None:
+    # "a" and "c" cost 0.5 each; "a" is best for the first class (0.4), "c" for the second (0.6)
+    table = [[0.2, 9.0, 1.0], [0.7, 9.0, 0.5 / 3]]
+    assert Decision("min_cost", 1.0, table, GRADES, actions=list("abc")).doing([np.log([0.4, 0.6])]) == ["c"]
+
+
+def test_prices_of_each_sample() -> None:
+    decision, scores, y = acting(), CHANCES.log(), torch.tensor([0, 1, 0, 0])
+    own = torch.tensor(TABLE).expand(4, 2, 4).clone()
+    torch.testing.assert_close(decision.decide(scores, prices=own).actions, decision.decide(scores).actions)
+    own[1, :, 3] = 0.1  # a person is there for the second
+    assert decision.doing(scores, prices=own)[1] == "send to a person"
+    judged = decision.judge(scores, y, own)
+    np.testing.assert_allclose(judged.costs, [0, 0.1, 2, 2])
+    np.testing.assert_allclose(judged.expected, [0.4, 0.1, 0.6, 0.2], rtol=1e-6)
+
+
+def test_a_factor_changes_costs_and_no_choice_but_that_of_abstaining() -> None:
+    scores, y, amounts = CHANCES.log(), torch.tensor([0, 1, 0, 0]), [1.0, 100.0, 0.5, 3.0]
+    decision = acting()
+    assert decision.doing(scores, weights=amounts) == decision.doing(scores)
+    judged = decision.judge(scores, y, weights=amounts)
+    assert judged.costs.tolist() == [0, 200, 1, 6]
+    np.testing.assert_allclose(judged.expected, [0.4, 120, 0.3, 0.6])
+    # leaving it to somebody costs 5 whatever is at stake
+    leaving = acting(abstain_cost=5.0)
+    assert leaving.decide(scores).abstained.tolist() == [False] * 4
+    assert leaving.decide(scores, weights=amounts).abstained.tolist() == [False, True, False, False]
+    assert leaving.judge(scores, y, weights=amounts).costs.tolist() == [0, 5, 1, 6]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"actions": [*DONE[:3], ""]}, "`actions` of Decision must be a name for every action. Got '' for action 3"),
+        ({"actions": DONE[:3]}, r"`cost` of Decision must be of shape \(2, 3\).*Got shape \(2, 4\)"),
+        ({"names": ["a", "b", "c"]}, r"`cost` of Decision must be of shape \(3, 4\)"),
+        ({"cost": None, "rule": "argmax"}, "`actions` of Decision must be given with prices"),
+        ({"cost": [[0, 1, 2, float("nan")], [0, 1, 2, 3]]}, "`cost` of Decision must be finite. Got nan at row 0"),
+        ({"actions": ["a", "b", "c", "abstain"], "abstain_cost": 1.0}, "left out beside 'abstain' in the table"),
+        ({"added": {"predcit mild": 1.0}}, "names of actions. Got 'predcit mild'.*Did you mean 'predict mild'"),
+        ({"added": {"predict mild": -1.0}}, "`added` of Decision must be a number"),
+    ],
+)
+def test_actions_that_do_not_match(options: dict[str, Any], message: str) -> None:
+    given = {"rule": "min_cost", "temperature": 1.0, "cost": TABLE, "names": GRADES, "actions": DONE, **options}
+    with pytest.raises(ValueError, match=message) as error:
+        Decision(**given)
+    assert "\n" not in str(error.value)
+
+
+def test_a_decision_of_earlier_versions_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "decision.json"
+    path.write_text(json.dumps({**SOUND, "rule": "min_cost", "cost": PRICES}))
+    assert Decision.load(path).plain() == Decision("min_cost", 1.0, PRICES, NAMES).plain()
+    path.write_text(json.dumps({**SOUND, "rule": "min_cost", "cost": TABLE, "names": GRADES, "actions": DONE}))
+    assert Decision.load(path).doing(CHANCES.log()) == acting().doing(CHANCES.log())

@@ -11,7 +11,9 @@ from labelspace.report.confusions import mistakes
 from labelspace.report.document import Room
 from labelspace.report.measures import decision_of, learning_curves, measured, validation_confusion
 from labelspace.report.reading import Drawn, Material, StoredRun, read_runs
+from labelspace.report.whatif import what_if
 from labelspace.space import LabelSpace
+from labelspace.spec.actions import given, limited
 from report.folders import write_run
 from signing import signed_again
 
@@ -103,3 +105,22 @@ def test_seeds_that_stopped_early_leave_the_mean_of_the_others(tmp_path: Path) -
     assert row["mean"]["train_loss"][10] == full[10]
     assert abs(row["mean"]["train_loss"][2] - (full[2] + short[2]) / 2) < 1e-3
     assert [measure["key"] for measure in curves["measures"]] == ["validation_accuracy", "validation_nll", "train_loss"]
+
+
+def test_samples_about_which_something_else_is_done_are_not_confused(tmp_path: Path) -> None:
+    found = material(tmp_path, "min_cost")
+    table = torch.cat([PRICES, torch.full((4, 1), 0.2)], dim=1)
+    acting = replace(found, cost=limited(given(table, SPACE.names, [*SPACE.names, "ask"]), {"ask": 0.3}))
+    part = measured(acting, acting.rows[0])
+    plain = measured(found, found.rows[0])
+    assert part is not None
+    assert plain is not None
+    assert 0 < float(part.confusion.sum()) < float(plain.confusion.sum()) == 80
+    run, row = acting.rows[0].runs[0], acting.rows[0]
+    decision = decision_of(acting, row, run, 2.0, None)
+    asked = decision.decide(run.scores()["validation_scores"]).actions == 4
+    assert 0 < float(asked.double().mean()) <= 0.3, "as the comparison kept it"
+    counts = validation_confusion(run, decision)
+    assert counts is not None
+    assert float(counts.sum()) == len(asked) - int(asked.sum())
+    assert what_if(acting, Room(10**9)) is None

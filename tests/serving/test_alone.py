@@ -12,6 +12,7 @@ import torch
 from labelspace._checks import DamagedError
 from labelspace.decisions.decision import Decision
 from labelspace.serving.alone import SCORES, Alone, Met, decisions, load, place_of
+from labelspace.serving.predictions import Extra
 from labelspace.serving.take_home import take_decision
 
 NAMES = ("low", "mid", "high")
@@ -176,3 +177,14 @@ def test_the_decision_in_the_folder_is_the_one_that_was_given(tmp_path: Path) ->
     best = take_decision(Alone(DECISION, "logits", "mine"), tmp_path / "best", "a card")
     loaded = Decision.load(best / "decision.json")
     torch.testing.assert_close(loaded.decide(LOGITS).classes, DECISION.decide(LOGITS).classes)
+
+
+def test_actions_are_written_by_their_names() -> None:
+    table, done = np.column_stack([PRICES, [0.6, 0.6, 0.6]]), [*NAMES, "send to a person"]
+    decision, met = Decision("min_cost", TEMPERATURE, table, NAMES, actions=done), Met()
+    (found,) = decisions(Alone(decision, "logits"), pd.DataFrame(LOGITS, columns=NAMES), met, extra=Extra(True))
+    p = np.exp(LOGITS / TEMPERATURE)
+    expected = p / p.sum(axis=1, keepdims=True) @ table
+    assert found["decision"] == [done[place] for place in expected.argmin(axis=1)]
+    np.testing.assert_allclose(found["expected_cost"], expected.min(axis=1), atol=1e-6)
+    assert met.decisions["send to a person"] == (expected.argmin(axis=1) == 3).sum() > 0

@@ -165,3 +165,23 @@ def test_a_rule_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(RuntimeError, match="cannot be written as ONNX: "):
         export_onnx(run, decision, tmp_path / "m.onnx")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("rule", ["min_cost", "argmax"])
+def test_actions_are_those_of_the_library(rule: str, tmp_path: Path) -> None:
+    digits = data.load("digits")
+    run = train(digits, model="linear", epochs=2, learning_rate=0.01, limit=300)
+    place = torch.arange(10.0)
+    # an even digit may be called so, a doubtful one asked about, and five is no answer
+    even = torch.where(place % 2 == 0, 0.5, 4.0)
+    table = torch.stack([*(place[:, None] - place).square().T[:5], even, torch.full((10,), 1.2)], dim=1)
+    done = [*digits.names[:5], "some even digit", "ask"]
+    decision = Decision(rule, 1.3, table, digits.names, actions=done)
+    if rule == "min_cost":
+        decision = decision.with_capacity(run.scores["validation_scores"], {"ask": 0.1})
+    export_onnx(run, decision, tmp_path / "m.onnx")
+    wanted = decision.decide(run.scores_of(digits.test.x)).actions
+    torch.testing.assert_close(answers(tmp_path / "m.onnx", digits.test.x)[2], wanted)
+    assert (wanted >= 5).any()
+    facts = onnxruntime.InferenceSession(tmp_path / "m.onnx").get_modelmeta().custom_metadata_map
+    assert json.loads(facts["actions"]) == done

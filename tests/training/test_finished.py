@@ -93,3 +93,12 @@ def test_folders_that_are_not_there_are_called_that(tmp_path: Path) -> None:
         Run.load(tmp_path / "nowhere")
     with pytest.raises(ValueError, match="a run with config.json"):
         Run.load(tmp_path)
+
+
+def test_what_is_done_may_be_no_class(run: Run) -> None:
+    frame, done = table().drop(columns="label"), [*NAMES, "order a test"]
+    prices = np.column_stack([PRICES, np.full(len(NAMES), 0.6)])
+    p = softmax(run.scores_of(frame).double().numpy())
+    found = run.decide(frame, Decision("min_cost", 1.0, prices, NAMES, actions=done))
+    assert found == [done[place] for place in (p @ prices).argmin(1)]
+    assert 0 < found.count("order a test") < len(found)

@@ -17,7 +17,7 @@ from labelspace.cli.progress import ComparisonBars
 from labelspace.cli.screen import bad_input_exits, console, print_json
 from labelspace.report.table import text_table
 from labelspace.report.words import size
-from labelspace.spec.prices import RULES
+from labelspace.spec.prices import RULES, TREE
 from labelspace.spec.senses import with_senses
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ EXAMPLES = """Example: labelspace compare
 Example: labelspace compare reviews.csv --label stars --cost squared --budget 10m
 
 Example: labelspace compare lesions.csv --label grade --space "mild<moderate<severe" --cost "under=5,over=1"
+
+Example: labelspace compare lesions.csv --label grade --cost actions.csv --capacity "send to a person=5%"
 
 Example: labelspace compare cifar-10 --space groups:cifar10-semantic --limit 5000
 
@@ -49,6 +51,8 @@ WITH_SCORES = frozenset(
         "scores",
         "data",
         "cost",
+        "actions",
+        "capacity",
         "space",
         "senses",
         "names",
@@ -93,7 +97,23 @@ def compare(
     senses: shared.Senses = None,
     cost: Annotated[
         str | None,
-        typer.Option(help=f'What mistakes cost: a CSV of prices, {", ".join(RULES[1:])} or "under=5,over=1".'),
+        typer.Option(
+            help=f'What mistakes cost: a CSV of prices, {", ".join(RULES[1:])} or "under=5,over=1". Columns of'
+            " a CSV that are no classes are actions."
+        ),
+    ] = None,
+    actions: Annotated[
+        str | None,
+        typer.Option(
+            help="tree: answer with a node of the taxonomy where that is cheapest. A CSV names other actions."
+        ),
+    ] = None,
+    capacity: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ACTION=SHARE",
+            help='The largest share of samples for an action, kept on validation data: "send to a person=5%".',
+        ),
     ] = None,
     model: Annotated[str | None, typer.Option(help="A model's name, or auto.", show_default="auto")] = None,
     backbone: Annotated[
@@ -223,6 +243,8 @@ def compare(
             ignore=ignore or (),
             margin=MARGIN if margin is None else margin,
             level=LEVEL if level is None else level,
+            actions=tree_only(actions),
+            capacity=shares_of(capacity),
             out=out,
             command=_command(),
         )
@@ -273,6 +295,8 @@ def compare(
         "margin": margin,
         "level": level,
         "probabilities": "inverted" if inverted else None,
+        "actions": tree_only(actions),
+        "capacity": shares_of(capacity),
         "rehearse": rehearse,
         "data_options": reader or None,
         "method_options": of_methods(option or []) or None,
@@ -310,6 +334,39 @@ def _refuse_beside(context: typer.Context, flag: str, allowed: frozenset[str], r
             typed.append(parameter.opts[0] if parameter.param_type_name == "option" else str(parameter.name).upper())
     if typed:
         raise InputError("", flag, f"given without {', '.join(typed)}", "both", remedy)
+
+
+def tree_only(actions: str | None) -> str | None:
+    """Return the one word that there is for actions; others come with their prices.
+
+    Args:
+        actions: as typed.
+    """
+    if actions not in (None, TREE):
+        remedy = "Other actions are columns of --cost FILE."
+        raise InputError("", "--actions", f"{TREE!r}", repr(actions), remedy)
+    return actions
+
+
+def shares_of(capacity: list[str] | None) -> dict[str, float] | None:
+    """Return the largest share of samples for each action.
+
+    Args:
+        capacity: as typed, such as ``"send to a person=5%"`` or ``"ask=0.05"``.
+    """
+    found: dict[str, float] = {}
+    for text in capacity or []:
+        name, _, share = text.rpartition("=")
+        try:
+            value = float(share.strip().removesuffix("%")) / (100 if share.strip().endswith("%") else 1)
+            sound = bool(name.strip()) and 0 <= value <= 1
+        except ValueError:
+            sound = False
+        if not sound:
+            remedy = 'Such as "send to a person=5%".'
+            raise InputError("", "--capacity", "ACTION=SHARE, a share of samples from 0 to 100%", repr(text), remedy)
+        found[name.strip()] = value
+    return found or None
 
 
 def _by_name(given: list[str]) -> list[str] | dict[str, list[str]]:

@@ -64,11 +64,11 @@ def predict(
 ) -> None:
     """Write class, probability, decision and abstention for new samples.
 
-    `class` is the likeliest class and `probability` its own; `decision` is the cheapest class where the run knows
-    prices. A sample that cannot be read spoils its own row alone: it is empty, `note` says why, and a warning counts
-    such rows; if all are such, nothing is written. `note` also names a number far outside those of training. Names are
-    written as they are, so that programs find them again: a spreadsheet takes one that begins with = + - or @ for a
-    formula, which --spreadsheet prevents. A model of sequences writes a translation for each line. What
+    `class` is the likeliest class and `probability` its own; `decision` is the cheapest class, or action, where the run
+    knows prices. A sample that cannot be read spoils its own row alone: it is empty, `note` says why, and a warning
+    counts such rows; if all are such, nothing is written. `note` also names a number far outside those of training.
+    Names are written as they are, so that programs find them again: a spreadsheet takes one that begins with = + - or @
+    for a formula, which --spreadsheet prevents. A model of sequences writes a translation for each line. What
     `compare --scores` left holds no model: NEW are then new scores, with a column for each class.
 
     Example: labelspace predict runs/digits-1a2b3c4d/best scans/ -o predictions.csv --abstain-cost 0.5
@@ -180,7 +180,7 @@ def _report(of: Written, tally: "Tally", output: Path | None, rows: list[dict[st
             "run": str(of.folder),
             "decision": {name: value for name, value in of.decision.plain().items() if name not in ("cost", "names")},
             "rows": tally.rows,
-            "decisions": {name: tally.decisions[name] for name in of.decision.names},
+            "decisions": {name: tally.decisions[name] for name in of.decision.actions or of.decision.names},
             "abstained": tally.abstained,
             "unread": [{"name": name, "why": why} for name, why in tally.unread],
             "far": [{"name": name, "why": why} for name, why in tally.far],

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from torch import Tensor
 
-from labelspace.comparison.decided import collapses, decided
+from labelspace.comparison.decided import collapses, decided, done
 from labelspace.comparison.entries import Entry
 from labelspace.comparison.folder import BEST, write_geometry
 from labelspace.comparison.judging import Found, Trained, choose
-from labelspace.comparison.knowledge import Knowledge, Spoken, gather
+from labelspace.comparison.knowledge import Doing, Knowledge, Spoken, gather
 from labelspace.comparison.learned import constant_row, doubts
 from labelspace.comparison.outcome import Judge, Outcome, Scores
 from labelspace.comparison.plan import Plan
@@ -55,7 +55,7 @@ class Classified:
         """Gather what is known."""
         # what the data say of classes comes from the labels that are trained on: clean ones would leak through it
         labels = training_labels(job)
-        knowledge = gather(space, cost, job.dataset, labels)
+        knowledge = gather(space, cost, job.dataset, labels, Doing(plan.actions, plan.capacity))
         judge = knowledge.judge(job.dataset.names, job.dataset.test.y, plan.probabilities)
         return cls(plan, job.dataset, knowledge, judge, labels)
 
@@ -127,7 +127,7 @@ class Classified:
         offered = filter(None, [self.knowledge.offer])
         return Found(
             rows=tuple(row.row() for row in rows),
-            verdict=verdict.adding(recommended(rows, best)),
+            verdict=verdict.adding(recommended(rows, best)).adding(done(outcomes[best])),
             warnings=(*collapsed, *caveats(rows, self.dataset, problems, groups, level), *offered),
             best=best,
             seed=seed,

@@ -1,6 +1,6 @@
 """What is known about the classes: the label space that was given, or an order of numbers, and what mistakes cost."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,12 +13,20 @@ from labelspace.data.dataset import Dataset
 from labelspace.sources.lda import lda
 from labelspace.sources.wordnet import all_nouns
 from labelspace.space import LabelSpace
+from labelspace.spec.actions import actions_of, capacity_of, limited
 from labelspace.spec.named import SpaceSpec, named, numeric_order, order_of
-from labelspace.spec.prices import NEED_ORDER, CostSpec, cost_words, has_prices, implied, prices
+from labelspace.spec.prices import NEED_ORDER, ActionSpec, CostSpec, cost_words, has_prices, implied, prices
 from labelspace.spec.words import spoken_space
 
 IMBALANCE = 2.0  # the largest class of the test data against the smallest
 WORDS = {"ordinal": "order", "tree": "tree", "wordnet": "tree", "groups": "groups"}
+
+
+class Doing(NamedTuple):
+    """What can be done about samples: actions beside those that prices name, and how many samples some may get."""
+
+    actions: ActionSpec = None
+    capacity: Mapping[str, float] | None = None
 
 
 class Spoken(NamedTuple):
@@ -59,19 +67,24 @@ class Knowledge(NamedTuple):
             probabilities: as is, or inverted.
         """
         counts = torch.bincount(y, minlength=len(names)).double()
+        table = actions_of(self.cost)
         levels = self.space is not None and self.space.source.get("builder") in ("tree", "groups")
         return Judge(
-            cost=self.cost.matrix.double(),
+            cost=self.cost.matrix.double() if table is None else table.prices,
             priced=has_prices(self.cost),
             ranks=self._ranks(names),
             imbalanced=bool(counts.max() > IMBALANCE * counts.min()),
             tree=self.space if levels else None,
             inverted=probabilities == "inverted",
             names=tuple(names),
+            actions=None if table is None else table.names,
+            capacity=capacity_of(self.cost),
         )
 
 
-def gather(space: SpaceSpec | None, cost: CostSpec, dataset: Dataset, labels: Tensor) -> Knowledge:
+def gather(
+    space: SpaceSpec | None, cost: CostSpec, dataset: Dataset, labels: Tensor, doing: Doing | None = None
+) -> Knowledge:
     """Return what is known: a space that was given, or an order of numbers; anything else would be a guess.
 
     Args:
@@ -79,10 +92,11 @@ def gather(space: SpaceSpec | None, cost: CostSpec, dataset: Dataset, labels: Te
         cost: what ``labelspace.spec.prices`` takes, or None for what the space implies.
         dataset: its names, and training samples for ``lda``.
         labels: of the training samples, as they are trained on: with their noise, if there is any.
+        doing: what can be done, where that is more than the prices say.
     """
-    found = _space(space, dataset, labels)
-    given = _prices(cost, dataset, found) if cost is not None else implied(found)
-    told = known(found, prices("uniform", dataset.names) if given is None else given)
+    found, doing = _space(space, dataset, labels), doing or Doing()
+    given = implied(found) if cost is None and doing.actions is None else _prices(cost, dataset, found, doing.actions)
+    told = known(found, limited(prices("uniform", dataset.names) if given is None else given, doing.capacity))
     return told._replace(offer=_offer(dataset)) if found is None else told
 
 
@@ -101,16 +115,16 @@ def discriminants(dataset: Dataset, labels: Tensor) -> LabelSpace | None:
     return lda(dataset.normalize(dataset.train.x).flatten(1), labels, names=dataset.names)
 
 
-def _prices(cost: CostSpec, dataset: Dataset, space: LabelSpace | None) -> LabelSpace:
+def _prices(cost: CostSpec, dataset: Dataset, space: LabelSpace | None, actions: ActionSpec) -> LabelSpace:
     """Return the prices of the classes of the data, or those of all classes, cut to the ones that were kept."""
     among = dataset.source.get("all_names")
     try:
-        return prices(cost, dataset.names, space)
+        return prices(implied(space) if cost is None else cost, dataset.names, space, actions)
     except ValueError:
         # a table may have been written for all classes; a rule is wrong for some as it is for all
         if among is None or (isinstance(cost, str) and not Path(cost).expanduser().is_file()):
             raise
-        return prices(cost, among).subset(list(dataset.names))
+        return prices(cost, among, None if actions is None else space, actions).subset(list(dataset.names))
 
 
 def _space(space: SpaceSpec | None, dataset: Dataset, labels: Tensor) -> LabelSpace | None:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from labelspace.comparison.budget import STEPS
-from labelspace.comparison.outcome import Judge, Outcome, Scores
+from labelspace.comparison.outcome import Outcome, Scores
 from labelspace.comparison.rows import Judged, change_of, make_row
 from labelspace.report.words import decimals_for, fixed, percent
 from labelspace.results import Options
@@ -38,8 +38,10 @@ def constant_row(labels: Tensor, like: Outcome) -> Judged:
     # a class that never comes is as unlikely as can be, and no more: its logarithm must be finite
     chance = (counts / counts.sum().clamp_min(1)).clamp_min(1e-12).log()
     scores = [_same(chance, each) for each in like.scores]
+    if judge.capacity is not None and len(judge.capacity) == judge.cost.shape[1]:
+        judge = judge._replace(capacity=None)  # the same for all keeps to no limits
     outcome = Outcome(scores, judge, calibrated=False)
-    called = {rule: _name(judge, int(outcome.decisions(rule)[0][0])) for rule in ("argmax", judge.rule)}
+    called = {rule: outcome.action_names[int(outcome.actions(rule)[0][0])] for rule in ("argmax", judge.rule)}
     options: Options = {str(rule): name for rule, name in called.items()}
     return make_row(outcome, label=LABEL, role="constant", options=options)
 
@@ -48,10 +50,6 @@ def _same(chance: Tensor, like: Scores) -> Scores:
     """Return the same scores for every sample."""
     validation, test = (chance.expand(len(y), -1) for y in (like.validation_y, like.test_y))
     return Scores(validation, like.validation_y, test, like.test_y)
-
-
-def _name(judge: Judge, place: int) -> str:
-    return str(place) if judge.names is None else judge.names[place]
 
 
 def doubts(

@@ -1,6 +1,6 @@
 """From the scores of one row's runs to decisions, costs and numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -27,13 +27,15 @@ class Scores(NamedTuple):
 class Judge(NamedTuple):
     """How mistakes are judged: their prices, whether they differ, and what numbers to give beside the cost."""
 
-    cost: Tensor  # (K, K)
+    cost: Tensor  # (K, K), or (K, A) where there are actions
     priced: bool
     ranks: Tensor | None = None  # the place of each class in their order, where they have one
     imbalanced: bool = False
     tree: LabelSpace | None = None
     inverted: bool = False
     names: tuple[str, ...] | None = None  # of the classes, where they have any
+    actions: tuple[str, ...] | None = None  # what can be done, where that is more than calling classes
+    capacity: Mapping[str, float] | None = None  # the largest share of samples for some of them
 
     @property
     def rule(self) -> Rule:
@@ -74,8 +76,14 @@ class Outcome:
         """Return how each seed's model decides."""
         judge = self.judge
         names = [str(number) for number in range(len(judge.cost))] if judge.names is None else judge.names
-        cost = judge.cost if judge.priced else None
-        return [Decision(judge.rule, value, cost, names, targets=self.targets) for value in self.temperatures]
+        cost, more = judge.cost if judge.priced else None, judge.actions
+        found = [
+            Decision(judge.rule, value, cost, names, targets=self.targets, actions=more) for value in self.temperatures
+        ]
+        if judge.capacity is None:
+            return found
+        pairs = zip(found, self.scores, strict=True)
+        return [each.with_capacity(scores.validation, judge.capacity) for each, scores in pairs]
 
     @cached_property
     def _judged(self) -> dict[str, list[Judged]]:
@@ -93,17 +101,37 @@ class Outcome:
         return [each.probabilities for each in self._judged[self.judge.rule]]
 
     def decisions(self, rule: str) -> list[Tensor]:
-        """Return the classes called on test data, one tensor per seed."""
+        """Return the classes called on test data, one tensor per seed; −1 where what is done is no class."""
         return [each.classes for each in self._judged[rule]]
+
+    def actions(self, rule: str) -> list[Tensor]:
+        """Return what is done about test samples, one tensor per seed: places of actions, or of classes."""
+        return [each.actions for each in self._judged[rule]]
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """What can be done."""
+        return self.deciders[0].action_names
 
     def costs(self, rule: str) -> Tensor:
         """Return the cost of every test sample, ``(seeds, samples)``."""
         return torch.stack([each.costs for each in self._judged[rule]])
 
     def right(self, rule: str) -> Tensor:
-        """Return 1 where the decision was right, ``(seeds, samples)``."""
+        """Return 1 where the decision was right, ``(seeds, samples)``.
+
+        Where what is done is no class, it is as right as the likeliest class: nothing was called instead. Where nothing
+        that can be done is a class, what is cheapest for the true class is right.
+        """
         pairs = zip(self.scores, self.decisions(rule), strict=True)
-        return torch.stack([(called == each.test_y).double() for each, called in pairs])
+        found = torch.stack([(called == each.test_y).double() for each, called in pairs])
+        if self.judge.actions is None:
+            return found
+        if not set(self.judge.actions) & set(self.judge.names or ()):
+            best, pairs = self.judge.cost.amin(dim=1), zip(self.scores, self.actions(rule), strict=True)
+            return torch.stack([(self.judge.cost[s.test_y, done] == best[s.test_y]).double() for s, done in pairs])
+        likeliest = torch.stack([(each.test.argmax(dim=1) == each.test_y).double() for each in self.scores])
+        return torch.where(torch.stack(self.decisions(rule)) < 0, likeliest, found)
 
     @cached_property
     def validation_costs(self) -> list[float]:
@@ -134,9 +162,14 @@ class Outcome:
 
     def numbers(self, rule: str) -> dict[str, float]:
         """Return cost, accuracy, and the numbers that belong to this kind of classes."""
-        found = {"cost": float(self.costs(rule).mean()), "accuracy": float(self.right(rule).mean())}
         called, classes = self.decisions(rule), len(self.judge.cost)
-        pairs = [(predicted, each.test_y) for predicted, each in zip(called, self.scores, strict=True)]
+        right, is_class = self.right(rule), torch.stack(called) >= 0
+        # of samples that are called a class, where some are
+        found = {"cost": float(self.costs(rule).mean())}
+        found["accuracy"] = float((right[is_class] if bool(is_class.any()) else right).mean())
+        if not bool(is_class.any(dim=1).all()):
+            return found
+        pairs = [(p[p >= 0], each.test_y[p >= 0]) for p, each in zip(called, self.scores, strict=True)]
         if self.judge.ranks is not None:
             ranks = self.judge.ranks
             found["kappa"] = _mean([metrics.quadratic_kappa(ranks[p], ranks[y], classes) for p, y in pairs])

@@ -39,6 +39,8 @@ class Plan(BaseModel):
     rivals: tuple[str, ...] = Field((), description="classifiers of scikit-learn beside them; auto for the usual ones")
     space: str | None = None
     cost: str | None = None
+    actions: str | tuple[str, ...] | None = Field(None, description="tree: its nodes; or names of columns of prices")
+    capacity: dict[str, float] | None = Field(None, description="the largest share of samples for some actions")
     seeds: int | tuple[int, ...] = Field(6, description="how many, or which; the first one is the tuning seed too")
     strengths: dict[str, tuple[float, ...]] = Field(default_factory=dict, description="what is tried, per method")
     method_options: dict[str, Options] = Field(default_factory=dict, description="other options, per method")

@@ -9,6 +9,7 @@ from labelspace.comparison import folder as folders
 from labelspace.comparison.entries import DEFAULT, Named, check_methods
 from labelspace.data.dataset import Dataset
 from labelspace.space import LabelSpace
+from labelspace.spec.actions import facts_of
 from labelspace.spec.frames import Frame, cells
 from labelspace.spec.named import SpaceSpec
 from labelspace.spec.prices import CostSpec
@@ -81,7 +82,8 @@ def _plain(value: object) -> object:
     """Return what a digest can be taken of."""
     if isinstance(value, LabelSpace):
         content = b"".join(part.numpy().tobytes() for part in value.tensors.values())
-        return [value.names, value.kind, hashlib.blake2b(content, digest_size=8).hexdigest()]
+        more = facts_of(value)
+        return [value.names, value.kind, hashlib.blake2b(content, digest_size=8).hexdigest(), *([more] if more else [])]
     if isinstance(value, Frame):
         return cells(value)  # its text would leave out what is in the middle
     if isinstance(value, dict):

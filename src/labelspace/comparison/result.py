@@ -208,11 +208,11 @@ def costly_pictures(folder: Path, result: Result, count: int, allow_damaged: boo
     y, names = run.scores["test_y"], result.data.names
     prices = decision.cost if isinstance(decision.cost, Tensor) else None
     judged = decision.judge(run.scores["test_scores"], y, prices)
-    called, costs = judged.classes, judged.costs
+    called, costs, done = judged.actions, judged.costs, decision.action_names
     worst = [place for place in costs.argsort(descending=True, stable=True).tolist() if costs[place] > 0]
     pairs = [(int(y[place]), int(called[place])) for place in worst]
     return [
-        (_png(dataset.test.x[place]), f"{names[y[place]]} called {names[called[place]]} (cost {costs[place]:g})")
+        (_png(dataset.test.x[place]), f"{names[y[place]]} called {done[called[place]]} (cost {costs[place]:g})")
         for place in varied(worst, pairs)[:count]
     ]
 

@@ -28,6 +28,7 @@ from labelspace.report.words import rehearsed_text
 from labelspace.results import DRAWN_FROM, PLAN, Best, Result
 from labelspace.serving.predictions import ready
 from labelspace.space import LabelSpace
+from labelspace.spec.actions import facts_of
 from labelspace.spec.named import SpaceSpec
 from labelspace.spec.prices import CostSpec
 from labelspace.sweeps.executors import Executor, Processes, kept
@@ -74,6 +75,7 @@ def compare(
             WordNet is used only where it is asked for.
         cost: what mistakes cost, as ``labelspace.spec.prices`` takes it: a rule, a file, or a DataFrame whose index
             names the true classes and whose columns name the decided ones; without it what the space implies.
+            Columns that are no classes are actions.
         model: a name, a torch module, or a function ``(input_shape, output_dim) -> module``; ``"auto"`` if left out.
         seeds: how many (six if left out; fewer are only indicative), or a list of which; strengths are tuned on the
             first.
@@ -91,9 +93,10 @@ def compare(
         report: told of every step.
         command: how it was asked for, for the report.
         options: other fields of a plan: ``method_options={"lls": {"terms": ["H(t,p)"]}}``, strengths, margin, level,
-            probabilities; how every model is trained, by the names of ``Config``: backbone, epochs, limit,
-            data_options, schedule, milestones, label_noise, …; and the options of ``labelspace.data.load``:
-            ``label="grade"``, ``classes=["cat", "dog"]``, ``validation="first 5000"``.
+            probabilities, ``actions="tree"`` (nodes of the taxonomy beside the classes) or names of the columns of an
+            array of prices, ``capacity={"send to a person": 0.05}``; how every model is trained, by the names of
+            ``Config``: backbone, epochs, limit, data_options, schedule, milestones, label_noise, …; and the options of
+            ``labelspace.data.load``: ``label="grade"``, ``classes=["cat", "dog"]``, ``validation="first 5000"``.
 
     Example:
         >>> import tempfile
@@ -214,8 +217,10 @@ def _is_kept(path: Path, space: LabelSpace | None) -> bool:
     """Return whether a file holds this label space; there is none where there is no space."""
     if space is None or not path.is_file():
         return space is None and not path.is_file()
-    kept, wanted = LabelSpace.load(path).tensors, space.tensors
-    return kept.keys() == wanted.keys() and all(torch.equal(kept[name], wanted[name]) for name in wanted)
+    there = LabelSpace.load(path)
+    kept, wanted = there.tensors, space.tensors
+    same = kept.keys() == wanted.keys() and all(torch.equal(kept[name], wanted[name]) for name in wanted)
+    return same and facts_of(there) == facts_of(space)
 
 
 def _same_runs(trained: Sequence[Trained], earlier: Result) -> bool:

@@ -1,6 +1,7 @@
 """What a comparison of scores leaves: the scores that its page is drawn from, and the best decision to take home."""
 
 import hashlib
+import json
 import re
 import shlex
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from labelspace.serving.alone import Alone
 from labelspace.serving.decision_card import decision_card
 from labelspace.serving.take_home import take_decision
 from labelspace.space import LabelSpace
+from labelspace.spec.actions import facts_of
 
 COST, SPACE, _ = DRAWN_FROM
 
@@ -79,7 +81,11 @@ def folder_for(out: str | Path, gathered: Gathered, knowledge: Knowledge, asked:
 
 
 def _digest(space: LabelSpace | None) -> str | None:
-    return None if space is None else _files.digest(b"".join(each.numpy().tobytes() for each in space.tensors.values()))
+    if space is None:
+        return None
+    more = facts_of(space)
+    told = [json.dumps(more, sort_keys=True).encode()] if more else []
+    return _files.digest(b"".join([*(each.numpy().tobytes() for each in space.tensors.values()), *told]))
 
 
 def next_command(folder: Path) -> str:

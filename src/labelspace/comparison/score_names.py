@@ -61,7 +61,10 @@ def priced_names(cost: CostSpec) -> Priced | None:
     columns, index = getattr(cost, "columns", None), getattr(cost, "index", None)
     if columns is not None and index is not None:  # a DataFrame, which may also only count its rows
         across, down = ([label_of(name) for name in axis.tolist()] for axis in (columns, index))
-        return Priced(tuple(across), "the prices") if {*across} == {*down} else None
+        if {*across} == {*down}:
+            return Priced(tuple(across), "the prices")
+        counted = down == list(map(str, range(len(down))))
+        return None if counted else Priced(tuple(down), "the prices")  # columns are actions, or something is wrong
     if not isinstance(cost, str | Path) or not is_there(Path(cost).expanduser()):
         return None
     path = Path(cost).expanduser()
@@ -195,7 +198,8 @@ def _as_priced(priced: Priced, count: int, in_text: bool) -> Naming:
 def _check_priced(naming: Naming, priced: Priced, unnamed: bool) -> None:
     """Refuse prices of other classes, naming both; lines of mistakes need not name all, a space may name more."""
     mine, theirs = ({*map(canonical, names)} for names in (naming.classes, priced.names))
-    if mine == theirs or (not priced.ordered and theirs <= mine) or (not priced.whole and mine <= theirs):
+    # in lines of mistakes, what is called something else may be an action
+    if mine == theirs or (not priced.ordered and theirs & mine) or (not priced.whole and mine <= theirs):
         return
     got = _both(Priced(naming.classes, "the scores"), priced)
     raise _checks.fail("compare", "cost", "prices of the classes of the scores", got, SAY if unnamed else "")

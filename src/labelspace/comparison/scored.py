@@ -1,6 +1,6 @@
 """Comparing scores of models that were trained anywhere: what decisions alone would save, in seconds."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypedDict
@@ -10,8 +10,8 @@ from torch import Tensor
 
 from labelspace import _checks
 from labelspace._tables import is_there
-from labelspace.comparison.decided import collapses, decided
-from labelspace.comparison.knowledge import Knowledge, known
+from labelspace.comparison.decided import collapses, decided, done
+from labelspace.comparison.knowledge import Doing, Knowledge, known
 from labelspace.comparison.learned import constant_row, unhelped
 from labelspace.comparison.outcome import Outcome
 from labelspace.comparison.result import Comparison
@@ -24,8 +24,9 @@ from labelspace.results import Best, Data, Result, Verdict
 from labelspace.serving.score_files import Beside
 from labelspace.serving.score_kind import Kind
 from labelspace.space import LabelSpace
+from labelspace.spec.actions import limited
 from labelspace.spec.named import named
-from labelspace.spec.prices import CostSpec, implied, prices
+from labelspace.spec.prices import ActionSpec, CostSpec, implied, prices
 
 MARGIN, LEVEL = 0.05, 0.95
 
@@ -44,6 +45,8 @@ def compare_scores(
     level: float = LEVEL,
     out: str | Path | None = None,
     command: str = "",
+    actions: ActionSpec = None,
+    capacity: Mapping[str, float] | None = None,
 ) -> Comparison:
     """Say what temperature and minimum-cost decisions save on given scores, and how named models differ.
 
@@ -74,6 +77,9 @@ def compare_scores(
         out: the folder that holds comparisons: one of its own is made there, for the page and the best decision, which
             ``labelspace predict`` takes for new scores. None writes nothing.
         command: how it was asked for.
+        actions: what can be done beside calling classes, as ``labelspace.spec.prices`` takes it: ``"tree"``, or names
+            of the columns of an array of prices.
+        capacity: the largest share of samples for some actions, kept on validation data.
 
     Example:
         >>> generator = torch.Generator().manual_seed(0)
@@ -86,7 +92,7 @@ def compare_scores(
     _checks.number("compare", "margin", margin, low=0, high=1, open_low=True)
     _checks.number("compare", "level", level, low=0, high=1, open_low=True, open_high=True)
     gathered = gather_scores(scores, Beside(label, group_by, ignore), cost, names, kind)
-    knowledge = _known(gathered, cost, space)
+    knowledge = _known(gathered, cost, space, Doing(actions, capacity))
     judge = knowledge.judge(gathered.classes, gathered.models[0].scores[0].test_y)
     outcomes = [Outcome(model.scores, judge) for model in gathered.models]
     found = Found(knowledge, outcomes, choose(outcomes))
@@ -133,7 +139,7 @@ def _result(
         decision=judge.rule,
         extra=extra_columns(rows[0], judge.tree),
         rows=tuple(each.row() for each in rows),
-        verdict=verdict,
+        verdict=verdict.adding(done(found.outcomes[row])),
         warnings=(*idle, *collapsed, *caveats(rows, None, gathered.notes, gathered.groups, verdict.level)),
         costliest=costliest(found.outcomes[row], gathered.classes),
         constant=constant.row(),
@@ -169,10 +175,11 @@ def _title(gathered: Gathered, counts: dict[str, int], about: str) -> str:
     return " · ".join(parts)
 
 
-def _known(gathered: Gathered, cost: CostSpec, space: str | Path | LabelSpace | None) -> Knowledge:
+def _known(gathered: Gathered, cost: CostSpec, space: str | Path | LabelSpace | None, doing: Doing) -> Knowledge:
     with _said_without_names([] if gathered.named else [cost, space]):
         given = None if space is None else named(space, gathered.classes)
-        return known(given, (implied(given) if cost is None else None) or prices(cost, gathered.classes, given))
+        spec = (implied(given) if cost is None else None) or cost
+        return known(given, limited(prices(spec, gathered.classes, given, doing.actions), doing.capacity))
 
 
 @contextmanager

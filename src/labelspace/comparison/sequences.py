@@ -148,6 +148,10 @@ class Sequences:
         if cost is not None:
             remedy = f"They are judged by {by.name}: a wrong token has no price."
             raise _checks.fail("compare", "cost", "left out for sequences", "one", remedy)
+        for name, value in (("actions", plan.actions), ("capacity", plan.capacity)):
+            if value is not None:
+                remedy = "There are no decisions about classes, of which something could be done."
+                raise _checks.fail("compare", name, "left out for sequences", repr(value), remedy)
         if plan.probabilities != "as is":
             remedy = "There are no decisions about classes that it would change."
             raise _checks.fail("compare", "probabilities", "left out for sequences", repr(plan.probabilities), remedy)

@@ -17,6 +17,7 @@ from labelspace.comparison.rows import Judged, change_of
 from labelspace.data.dataset import Dataset
 from labelspace.data.splits import leak_sentences
 from labelspace.metrics.accuracy import level_groups
+from labelspace.metrics.cost import dearest
 from labelspace.report.words import decimals_for, fixed, interval, percent
 from labelspace.results import Confusion, Data, Extra, Known, Prices, Row
 from labelspace.space import LabelSpace
@@ -142,9 +143,11 @@ def level_titles(tree: LabelSpace) -> dict[str, str]:
 
 def costliest(outcome: Outcome, names: Sequence[str]) -> tuple[Confusion, ...]:
     """Return the confusions that carry most of the cost, counted over all seeds and divided by their number."""
-    called = torch.cat(outcome.decisions(outcome.judge.rule))
+    called, cost = torch.cat(outcome.actions(outcome.judge.rule)), outcome.judge.cost
     y, seeds = torch.cat([each.test_y for each in outcome.scores]), len(outcome.scores)
-    found = metrics.costliest_confusions(called, y, outcome.judge.cost, names, LISTED)
+    columns = names if outcome.judge.actions is None else outcome.judge.actions
+    counts = torch.bincount(y * len(columns) + called, minlength=cost.numel()).reshape(cost.shape)
+    found = dearest(counts, cost, names, columns, LISTED)
     return tuple(
         Confusion(
             true=each.true,

@@ -1,6 +1,7 @@
 """From probabilities to decisions: the cheapest class, abstention, and the table of the rules of a Decision.
 
 Letters: N samples, K classes, C the prices (``C[j, k]`` is paid for calling a true ``j`` a ``k``), p the probabilities.
+Where what is decided is an action, there are A of them, and prices are ``(K, A)``.
 """
 
 from collections.abc import Callable
@@ -77,9 +78,19 @@ def abstain(probabilities: Numbers, cost: LabelSpace | Numbers, abstain_cost: fl
     given = _inputs.tensor("abstain", "probabilities", probabilities)
     chosen, expected = _cheapest("abstain", given, cost)
     least = expected.gather(1, chosen[:, None]).squeeze(1)
-    # equal prices differ by rounding, more so where the probabilities were single precision
-    rounding = 1e-12 if given.dtype == torch.float64 else 1e-6
-    return torch.where(price < least - rounding * (1 + least), -1, chosen).to(given.device)
+    return torch.where(costs_less(price, least, given.dtype), -1, chosen).to(given.device)
+
+
+def costs_less(price: float, least: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return where a price is below an expected cost by more than rounding.
+
+    Args:
+        price: of not deciding.
+        least: what the cheapest decision is expected to cost, ``(N,)``.
+        dtype: of the probabilities: equal prices differ more where they were single precision.
+    """
+    rounding = 1e-12 if dtype == torch.float64 else 1e-6
+    return price < least - rounding * (1 + least.abs())
 
 
 def _expected(owner: str, probabilities: Numbers, cost: LabelSpace | Numbers) -> tuple[Tensor, Tensor, Tensor]:
@@ -90,19 +101,32 @@ def _expected(owner: str, probabilities: Numbers, cost: LabelSpace | Numbers) ->
 
 def _cheapest(owner: str, probabilities: Numbers, cost: LabelSpace | Numbers) -> tuple[Tensor, Tensor]:
     rows, expected, prices = _expected(owner, probabilities, cost)
-    return _likeliest_of_cheapest(rows, expected, prices), expected
+    return cheapest(rows, expected, prices), expected
 
 
-def _likeliest_of_cheapest(probabilities: Tensor, expected: Tensor, prices: Tensor) -> Tensor:
+def cheapest(probabilities: Tensor, expected: Tensor, prices: Tensor) -> Tensor:
+    """Return the column of least expected cost, ``(N,)``.
+
+    Of equals it is the one that is more probably the best there is: of as many columns as classes the likelier class,
+    else the one that is the cheapest for the likelier classes. Then it is the first.
+
+    Args:
+        probabilities: ``(N, K)``.
+        expected: ``(N, A)``.
+        prices: ``(K, A)``.
+    """
     least = expected.amin(dim=1, keepdim=True)
-    tied = expected <= least + TIE * prices.max()
+    tied = expected <= least + TIE * prices.abs().max()
+    likely = probabilities
+    if prices.shape[0] != prices.shape[1]:
+        likely = probabilities @ (prices == prices.amin(dim=1, keepdim=True)).to(probabilities.dtype)
     # argmax returns the first of equals, the lower index
-    return torch.where(tied, probabilities, -1.0).argmax(dim=1)
+    return torch.where(tied, likely, -1.0).argmax(dim=1)
 
 
 @dataclass(frozen=True)
 class Rule:
-    """How classes are chosen: all that ``Decision``, the model card and the ONNX graph know of a rule.
+    """How classes, or actions, are chosen: all that ``Decision``, the model card and the ONNX graph know of a rule.
 
     Args:
         words: what it calls, in a sentence of the model card.
@@ -110,6 +134,7 @@ class Rule:
         needs_prices: whether it reads prices; to one that does not, every mistake costs 1.
         choose: ``choose(scores, probabilities, prices)`` returns ``(N,)`` class indices. Scores ``(N, K)`` are as the
             model gave them, probabilities ``(N, K)`` and prices ``(K, K)`` in float64; prices are None unless needed.
+            Where they are prices of actions, ``(K, A)``, it returns the places of those.
             It becomes part of ONNX graphs, so it has to keep to tensor operations: no branches on values, no numpy.
     """
 
@@ -126,7 +151,7 @@ def _likeliest(scores: Tensor, _probabilities: Tensor, _prices: Tensor | None) -
 
 def _least_cost(_scores: Tensor, probabilities: Tensor, prices: Tensor | None) -> Tensor:
     assert prices is not None
-    return _likeliest_of_cheapest(probabilities, probabilities @ prices, prices)
+    return cheapest(probabilities, probabilities @ prices, prices)
 
 
 RULES = {

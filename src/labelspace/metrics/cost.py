@@ -137,13 +137,31 @@ def costliest_confusions(
     known = names if names is not None else cost.names if isinstance(cost, LabelSpace) else len(prices)
     labels = _inputs.class_names("costliest_confusions", "names", known, len(prices))
     predicted, true, number = _inputs.pair("costliest_confusions", predictions, y, len(prices), source="cost")
-    counts = confusion_counts(predicted, true, number)
+    return dearest(confusion_counts(predicted, true, number), prices, labels, labels, k)
+
+
+def dearest(
+    counts: Tensor, prices: Tensor, names: Sequence[str], actions: Sequence[str], k: int
+) -> list[CostlyConfusion]:
+    """Return what cost most of what was done about which classes, dearest first; shares are of all that was paid.
+
+    Args:
+        counts: how often each action was done about each class, ``(K, A)``.
+        prices: ``(K, A)``; gains are no costs.
+        names: of the classes.
+        actions: of the columns.
+        k: how many to return at most.
+
+    Example:
+        >>> dearest(torch.tensor([[5, 1], [1, 3]]), torch.tensor([[-1.0, 2.0], [4.0, 0.0]]), ["a", "b"], ["x", "y"], 1)
+        [CostlyConfusion(true='b', predicted='x', samples=1, cost=4.0, share=0.6666666666666666)]
+    """
     paid = counts * prices
     order = paid.flatten().argsort(descending=True, stable=True)[:k].tolist()
-    places = [divmod(place, len(prices)) for place in order]
+    places = [divmod(place, prices.shape[1]) for place in order]
     found = [(i, j, paid[i, j].item()) for i, j in places if paid[i, j] > 0]
-    total = paid.sum().item()
-    return [CostlyConfusion(labels[i], labels[j], int(counts[i, j]), part, part / total) for i, j, part in found]
+    total = paid.clamp_min(0).sum().item()
+    return [CostlyConfusion(names[i], actions[j], int(counts[i, j]), part, part / total) for i, j, part in found]
 
 
 def severity(predictions: Numbers, y: Numbers, cost: Cost) -> float:

@@ -11,6 +11,7 @@ from labelspace.compressed import fits
 from labelspace.decisions.decision import Decision
 from labelspace.report.document import Figure, Room, figure, numbers
 from labelspace.report.reading import Drawn, Material, StoredRun, mean, row_facts
+from labelspace.spec.actions import capacity_of
 
 BINS = 15  # as in the calibration error
 POINTS = 60  # of a risk–coverage curve
@@ -49,7 +50,11 @@ def decision_of(
     targets = None if space is None or strength is None else space.relations().targets(strength)
     known = _fitted(run, targets) if temperature is None else temperature
     prices = material.cost if material.rule == "min_cost" else None
-    return Decision("argmax" if prices is None else "min_cost", known, prices, material.names, targets=targets)
+    found = Decision("argmax" if prices is None else "min_cost", known, prices, material.names, targets=targets)
+    capacity, scores = capacity_of(prices), run.scores()
+    if capacity is None or not len(scores.get("validation_y", ())):
+        return found
+    return found.with_capacity(scores["validation_scores"], capacity)
 
 
 def _fitted(run: StoredRun, targets: Tensor | None) -> float:
@@ -98,7 +103,7 @@ def _one(decision: Decision, scores: Tensor, y: Tensor) -> tuple[Tensor, Tensor,
     curve = metrics.risk_coverage_curve(-judged.expected, judged.costs.to(judged.expected.dtype))
     classes = len(decision.names)
     # more classes are not drawn as a matrix either
-    counts = metrics.confusion_counts(judged.classes, y, classes).double() if fits(classes) else torch.zeros(0, 0)
+    counts = confusion_of(judged.classes, y, classes) if fits(classes) else torch.zeros(0, 0)
     return counts, _bins(judged.probabilities, y), _thinned(curve.coverage, curve.risk)
 
 
@@ -136,7 +141,20 @@ def validation_confusion(run: StoredRun, decision: Decision) -> Tensor | None:
     if not len(stored.get("validation_y", ())):
         return None
     called = decision.decide(stored["validation_scores"]).classes
-    return metrics.confusion_counts(called, stored["validation_y"], len(decision.names)).double()
+    return confusion_of(called, stored["validation_y"], len(decision.names))
+
+
+def confusion_of(called: Tensor, y: Tensor, classes: int) -> Tensor:
+    """Return counts ``(K, K)`` of what is called what; samples about which something else is done are left out.
+
+    Args:
+        called: the classes, −1 where what is done is none.
+        y: the true classes.
+        classes: how many there are.
+    """
+    if not bool((called >= 0).any()):
+        return torch.zeros(classes, classes, dtype=torch.float64)
+    return metrics.confusion_counts(called[called >= 0], y[called >= 0], classes).double()
 
 
 @figure("curves", 1, sequences=True)

@@ -7,6 +7,7 @@ from labelspace.decisions.decision import Decision
 from labelspace.report.document import Figure, Room, figure, numbers, pack
 from labelspace.report.measures import decision_of
 from labelspace.report.reading import Drawn, Material, StoredRun
+from labelspace.spec.actions import actions_of
 
 SAMPLES = 4000  # test samples at most, spread evenly over the test part
 ENTRIES = 120_000  # probabilities of a model at most
@@ -18,8 +19,8 @@ EXACT = 64  # classes up to which prices are written out
 def what_if(material: Material, room: Room) -> Figure | None:
     """Return labels, prices and probabilities of test samples; nothing where there are too many classes."""
     classes = len(material.names)
-    if not 2 <= classes <= CLASSES:
-        return None
+    if not 2 <= classes <= CLASSES or (material.cost is not None and actions_of(material.cost) is not None):
+        return None  # the page knows prices of mistakes, not of actions
     models = [(row, run) for row, run in _models(material) if len(run.scores().get("test_y", ()))]
     if not models:
         return None

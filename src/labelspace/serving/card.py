@@ -2,18 +2,19 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
 import torch
 
 from labelspace import metrics
-from labelspace._inputs import Numbers
 from labelspace.criteria.registry import method_summary
-from labelspace.decisions.decision import Decision, Judged
+from labelspace.decisions.decided import Judged
+from labelspace.decisions.decision import Decision
 from labelspace.decisions.rules import RULES
+from labelspace.metrics.cost import dearest
 from labelspace.results import Result
-from labelspace.space import LabelSpace
 from labelspace.spec.naming import plain
 from labelspace.training.restored import is_estimator
 from labelspace.training.run import Run
@@ -118,6 +119,8 @@ def _input(run: Run) -> str:
 
 def _rule(decision: Decision) -> str:
     words = RULES[decision.rule].words
+    if decision.actions is not None:
+        words = words.replace("class", "action") + f": {', '.join(decision.actions[:CLASSES])}"
     if decision.abstain_cost is not None:
         words += f"; none where leaving it to somebody ({decision.abstain_cost:g}) costs less"
     return words
@@ -133,35 +136,61 @@ def measured(scores: torch.Tensor, y: torch.Tensor, decision: Decision, chosen: 
         chosen: what it decided about them.
     """
     # one line where the rule is to call the likeliest class
-    guesses = {RULES["argmax"].title: scores.argmax(dim=1), RULES[decision.rule].title: chosen.classes}
-    rows = [
-        (words, f"{metrics.accuracy(found, y):.4f}", *_paid(found, y, decision.cost))
-        for words, found in guesses.items()
-    ]
+    likeliest = chosen if decision.rule == "argmax" else replace(decision, rule="argmax").judge(scores, y)
+    rules = {RULES["argmax"].title: likeliest, RULES[decision.rule].title: chosen}
+    rows = [(words, _right(found.classes, y), *_paid(found, y, decision)) for words, found in rules.items()]
     header = ("decision", "accuracy ↑", "cost per sample ↓")
     lines = table(header[: len(rows[0])], rows)
     nll, ece = metrics.nll(chosen.probabilities, y), metrics.calibration_error(chosen.probabilities, y)
     lines += ["", f"Probabilities: negative log-likelihood {nll:.4f}, calibration error {ece:.4f}."]
     if decision.abstain_cost is not None:
         lines += ["", f"It abstains on {chosen.abstained.double().mean().item():.1%} of the test samples."]
-    worst = _confusions(chosen.classes, y, decision)
+    lines += _shares(decision, chosen)
+    worst = _confusions(chosen, y, decision)
     if worst:
         cells = [(plain(one.true), plain(one.predicted), f"{one.samples:g}", f"{one.share:.0%}") for one in worst]
         lines += ["", "The costliest confusions:", "", *table(("true", "called", "samples", "of the cost"), cells)]
     return lines
 
 
-def _paid(found: torch.Tensor, y: torch.Tensor, cost: LabelSpace | Numbers | None) -> tuple[str, ...]:
-    """Return the cost per sample, where there are prices."""
-    return () if cost is None else (f"{metrics.expected_cost(found, y, cost):.4g}",)
+def _right(called: torch.Tensor, y: torch.Tensor) -> str:
+    """Return the accuracy over samples that are called a class."""
+    some = called >= 0
+    return f"{metrics.accuracy(called[some], y[some]):.4f}" if bool(some.any()) else "–"
 
 
-def _confusions(found: torch.Tensor, y: torch.Tensor, decision: Decision) -> list[metrics.CostlyConfusion]:
+def _paid(found: Judged, y: torch.Tensor, decision: Decision) -> tuple[str, ...]:
+    """Return the cost per sample, where there are prices: what is called, or done, where nobody abstains."""
+    cost = decision.cost
+    if not isinstance(cost, torch.Tensor):
+        return ()
+    if decision.actions is not None:
+        return (f"{found.costs.mean().item():.4g}",)
+    return (f"{metrics.expected_cost(found.classes, y, cost):.4g}",)
+
+
+def _shares(decision: Decision, found: Judged) -> list[str]:
+    """Return how often each action is done, where there are others than classes."""
+    if decision.actions is None:
+        return []
+    names = decision.action_names
+    counts = torch.bincount(found.actions, minlength=len(names))
+    order = counts.argsort(descending=True, stable=True)[:CLASSES].tolist()
+    rows = [(plain(names[place]), f"{counts[place] / counts.sum():.1%}") for place in order if counts[place]]
+    return ["", "What is done about the test samples:", "", *table(("action", "of the samples"), rows)]
+
+
+def _confusions(judged: Judged, y: torch.Tensor, decision: Decision) -> list[metrics.CostlyConfusion]:
     """Return the costliest confusions; without prices each mistake costs 1."""
+    cost = decision.cost
+    if decision.actions is not None and isinstance(cost, torch.Tensor):
+        some, done = ~judged.abstained, judged.actions
+        counts = torch.bincount(y[some] * cost.shape[1] + done[some], minlength=cost.numel()).reshape(cost.shape)
+        return dearest(counts, cost, decision.names, decision.actions, CONFUSIONS)
+    found = judged.classes
     # of the classes that occur: there may be tens of thousands of others
     seen, places = torch.unique(torch.cat([found, y]), return_inverse=True)
     names = [decision.names[place] for place in seen.tolist()]
-    cost = decision.cost
     prices = cost[seen][:, seen] if isinstance(cost, torch.Tensor) else 1 - torch.eye(len(seen), dtype=torch.float64)
     return metrics.costliest_confusions(places[: len(found)], places[len(found) :], prices, names, k=CONFUSIONS)
 
@@ -222,7 +251,8 @@ def decision_caveats(y: torch.Tensor, decision: Decision) -> Iterable[str]:
     if few:
         shown = ", ".join(plain(name) for name in few[:8]) + (" …" if len(few) > 8 else "")
         yield f"Fewer than {FEW} test samples of {len(few)} class{'es' if len(few) > 1 else ''} ({shown})."
-    yield "Every sample gets one of the classes above, also one that belongs to none of them."
+    what, them = ("classes", "them") if decision.actions is None else ("actions", "the classes")
+    yield f"Every sample gets one of the {what} above, also one that belongs to none of {them}."
     if RULES[decision.rule].needs_prices:
         yield "Decisions are as good as the prices; with others, edit `cost` in decision.json, without training."
     if decision.temperature == 1:
@@ -240,8 +270,7 @@ def _use(run: Run) -> list[str]:
         "from labelspace import Decision, Run",
         "",
         'run, decision = Run.load("."), Decision.load("decision.json")',
-        f'classes, probability, abstained = decision.decide(run.scores_of("{new}"))',
-        "names = [decision.names[index] for index in classes.tolist()]",
+        f'names = decision.doing(run.scores_of("{new}"))',
     ]
     return ["In this folder:", "", *lines, "", *code(python, "python")]
 

@@ -68,7 +68,6 @@ def _use(kind: Kind) -> list[str]:
         "from labelspace import Decision",
         "",
         'decision = Decision.load("decision.json")',
-        f"classes, probability, abstained = decision.decide({TAKEN[kind]})",
-        "names = [decision.names[index] for index in classes.tolist()]",
+        f"names = decision.doing({TAKEN[kind]})",
     ]
     return ["In this folder:", "", *lines, "", said, "", *code(python, "python")]

@@ -16,7 +16,8 @@ from torch import Tensor, nn
 from labelspace import _checks, _files, models
 from labelspace.data.normalize import Normalize
 from labelspace.decisions.decision import Decision
-from labelspace.decisions.rules import RULES, expected_cost_of
+from labelspace.decisions.rules import RULES
+from labelspace.decisions.tables import weigh
 from labelspace.serving.needed import Needed, needed
 from labelspace.training.decided import about
 from labelspace.training.feed import HALF
@@ -52,7 +53,8 @@ def export_onnx(run: Run, decision: Decision, path: str | Path) -> Exported:
     network that reads them, features for one that reads texts) and gives ``probabilities (N, K)``, ``class (N,)``, the
     likeliest one, and ``decision (N,)``, that of the rule, −1 where it abstains. Its metadata hold, each as JSON,
     ``names``, ``cost``, ``temperature``, ``rule``, ``abstain_cost``, ``preprocessing``, ``config``, and ``input``: how
-    raw samples become ``x``, with the tokeniser of texts or the frozen network that the graph does not hold.
+    raw samples become ``x``, with the tokeniser of texts or the frozen network that the graph does not hold. Where
+    ``actions`` are among them, ``decision`` counts these.
 
     Args:
         run: a finished run.
@@ -96,15 +98,17 @@ class Deployed(nn.Module):
     """
 
     prices: Tensor
+    done: Tensor | None
 
     def __init__(self, run: Run, decision: Decision) -> None:
         """Build the parts."""
         super().__init__()
         self.learner, self.normalize = run.learner().float(), Normalize.stored(run.preprocessing)
-        self.rule, self.abstain_cost = RULES[decision.rule], decision.abstain_cost
+        self.rule, self.abstain_cost = RULES[decision.rule], decision.weighed_abstain_cost
         self.temperature = decision.temperature
         self.run, self.decision = run, decision
-        self.register_buffer("prices", decision.prices)
+        self.register_buffer("prices", decision.weighed)
+        self.register_buffer("done", decision.done)
         self.inputs = Inputs(run.preprocessing, run.config.backbone)
         frozen = None if run.config.backbone is None else models.backbone(run.config.backbone)
         self.needed = needed(run.preprocessing, run.config.backbone, None if frozen is None else frozen.key)
@@ -127,9 +131,11 @@ class Deployed(nn.Module):
         probabilities = torch.softmax(scores / self.temperature, dim=1)
         precise = probabilities.double()
         decision = self.rule.choose(scores, precise, self.prices if self.rule.needs_prices else None)
+        if self.done is not None and not self.rule.needs_prices:
+            decision = self.done[decision]
         if self.abstain_cost is not None:
             least = (precise @ self.prices).amin(dim=1)
-            decision = torch.where(self.abstain_cost < least - ROUNDING * (1 + least), -1, decision)
+            decision = torch.where(self.abstain_cost < least - ROUNDING * (1 + least.abs()), -1, decision)
         return probabilities, scores.argmax(dim=1), decision
 
     def example(self, count: int, seed: int = 0) -> Tensor:
@@ -156,7 +162,7 @@ class Deployed(nn.Module):
             return self.forward(x)
         scores = scorer(self.run)(x)
         decided = self.decision.decide(scores)
-        decision = torch.where(decided.abstained, -1, decided.classes)
+        decision = torch.where(decided.abstained, -1, decided.actions)
         return self.decision.probabilities(scores).float(), scores.argmax(dim=1), decision
 
 
@@ -201,7 +207,7 @@ def _difference(session: Any, module: Deployed, count: int) -> float:
     gap = (p[rows, wanted[1]] - p[rows, found[1]]).max().item()
     # −1 costs what abstaining costs
     price = torch.full((count, 1), module.abstain_cost or 0.0, dtype=torch.float64)
-    cost = torch.cat([expected_cost_of(p, module.decision.prices), price], dim=1)
+    cost = torch.cat([weigh(p, module.prices), price], dim=1)
     paid = (cost[rows, found[2]] - cost[rows, wanted[2]]).abs().max().item()
     apart = gap > LARGEST_DIFFERENCE or paid > LARGEST_DIFFERENCE * (1 + float(cost.max()))
     return float("inf") if apart else worst

@@ -11,8 +11,9 @@ from torch import Tensor
 
 from labelspace import _checks
 from labelspace.data.tables import Columns
-from labelspace.decisions.decision import Decided, Decision
-from labelspace.decisions.rules import RULES, expected_cost_of
+from labelspace.decisions.decided import Decided
+from labelspace.decisions.decision import Decision
+from labelspace.decisions.rules import RULES
 from labelspace.training.feed import BATCH
 from labelspace.training.inputs import Inputs, Piece
 from labelspace.training.predict import Scorer, about_unseen, flat, scorer
@@ -83,9 +84,9 @@ def predictions(
 ) -> Iterator[Columns]:
     """Yield columns: the file or row, what is kept, those of ``COLUMNS``, and what is asked for in ``extra``.
 
-    ``class`` is the likeliest class and ``probability`` its own; ``decision`` follows the rule, and is empty where it
-    abstains. ``note`` says why a sample has nothing else, because it cannot be read or its scores are not finite, or
-    which of its numbers lies far outside those of training.
+    ``class`` is the likeliest class and ``probability`` its own; ``decision`` follows the rule, a class or an action,
+    and is empty where it abstains. ``note`` says why a sample has nothing else, because it cannot be read or its scores
+    are not finite, or which of its numbers lies far outside those of training.
 
     Args:
         prepared: from ``ready``.
@@ -153,16 +154,14 @@ def fill(columns: Written, places: Sequence[int], decision: Decision, scores: Te
     """Write what scores say of samples into the columns, at the places of these samples."""
     p, decided = decision.probabilities(scores), decision.decide(scores)
     likeliest = scores.argmax(dim=1, keepdim=True)
-    abstained = decided.abstained.tolist()
-    chosen = zip(decided.classes.tolist(), abstained, strict=True)
     found: dict[str, list[object]] = {
         "class": [decision.names[index] for index in likeliest.squeeze(1).tolist()],
         "probability": _rounded(p.gather(1, likeliest).squeeze(1)),
-        "decision": [None if left else decision.names[index] for index, left in chosen],
-        "abstained": abstained,
+        "decision": [*decision.named(decided)],
+        "abstained": decided.abstained.tolist(),
     }
     if extra.expected_cost:
-        found[EXPECTED_COST] = _rounded(_expected(p, decided, decision))
+        found[EXPECTED_COST] = _rounded(_expected(scores, decided, decision))
     if extra.per_class:
         found |= {f"{OF_CLASS}{name}": _rounded(p[:, index]) for index, name in enumerate(decision.names)}
     for name, cells in found.items():
@@ -171,12 +170,11 @@ def fill(columns: Written, places: Sequence[int], decision: Decision, scores: Te
             column[place] = cell
 
 
-def _expected(p: Tensor, decided: Decided, decision: Decision) -> Tensor:
+def _expected(scores: Tensor, decided: Decided, decision: Decision) -> Tensor:
     """Return what decisions are expected to cost; leaving a sample to somebody has its price."""
-    if RULES[decision.rule].needs_prices:
-        costs = expected_cost_of(p, decision.prices).gather(1, decided.classes[:, None]).squeeze(1)
-    else:  # every mistake costs 1; of many classes, a matrix of ones would not fit
-        costs = 1 - decided.probability
+    if RULES[decision.rule].needs_prices or decision.actions is not None:
+        return decision.expected_costs(scores).gather(1, decided.actions[:, None]).squeeze(1)
+    costs = 1 - decided.probability  # every mistake costs 1; of many classes, a matrix of ones would not fit
     return costs if decision.abstain_cost is None else costs.masked_fill(decided.abstained, decision.abstain_cost)
 
 

@@ -1,7 +1,7 @@
 """What mistakes cost, as people say it: a rule in a word, a price per step, or a table of prices."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
@@ -12,12 +12,15 @@ from labelspace._inputs import Numbers
 from labelspace._tables import is_there
 from labelspace.sources.matrices import cost
 from labelspace.space import LabelSpace
+from labelspace.spec.actions import Actions, actions_of, given, is_plain, space_of, with_nodes
 from labelspace.spec.frames import Frame, cells
 from labelspace.spec.named import numeric_order, order_of
 from labelspace.spec.naming import OWNER, suggestion
 from labelspace.spec.price_tables import TEMPLATE, prices_in, read_prices
+from labelspace.spec.tree_prices import INSIDE, has_paths, tree_prices
 
 CostSpec = str | Path | LabelSpace | Numbers | Frame | None  # what mistakes cost, as it may be given
+ActionSpec = str | Sequence[str] | None  # what can be done, as it may be given
 # a rule that prices the steps between two classes of an order is one line here: its words, and the price of steps
 DISTANCES: dict[str, tuple[str, Callable[[Tensor], Tensor]]] = {
     "ordinal": ("distance in the order", torch.abs),
@@ -25,10 +28,12 @@ DISTANCES: dict[str, tuple[str, Callable[[Tensor], Tensor]]] = {
 }
 RULES = ("uniform", *DISTANCES, "tree")
 NEED_ORDER = (*DISTANCES, "steps")
-INSIDE = 0.5  # the price of a mistake inside a group; one between groups costs 1
+TREE = "tree"  # of actions: the nodes of a taxonomy
 
 
-def prices(spec: CostSpec, names: Sequence[str], space: LabelSpace | None = None) -> LabelSpace:
+def prices(
+    spec: CostSpec, names: Sequence[str], space: LabelSpace | None = None, actions: ActionSpec = None
+) -> LabelSpace:
     r"""Return the cost space that a rule, a price per step or a file stands for, in the order of ``names``.
 
     Rules. ``uniform`` (or None): every mistake costs 1. ``ordinal`` and ``squared``: ``|i−j|`` and ``(i−j)²``, i and
@@ -42,10 +47,16 @@ def prices(spec: CostSpec, names: Sequence[str], space: LabelSpace | None = None
     rows are true classes, columns predictions (unless the corner says ``predicted\true``). Or columns true, predicted,
     cost with one mistake per line, in which ``*`` is every class and the line that names more counts.
 
+    Actions. What is decided need not be a class: a table whose columns (or predicted names) are others prices those,
+    ``labelspace.spec.actions.actions_of`` returns them. Prices may then be negative, which is a gain, and being right
+    need not be free; of columns that are all classes so where the table says that they are actions (``true\action`` in
+    the corner, or a column ``action``).
+
     Args:
         spec: the rule, the table or its path, or that of a label file; a cost space or a ``(K, K)`` array does as well.
         names: the classes of the data.
         space: the label space in use, for the order or the tree.
+        actions: names of the columns of an array; ``"tree"`` for the nodes of the space's taxonomy beside the classes.
 
     Example:
         >>> prices("squared", ["1", "2", "4"]).matrix
@@ -56,10 +67,24 @@ def prices(spec: CostSpec, names: Sequence[str], space: LabelSpace | None = None
         ('5 per step below the true class, 1 per step above', 'true 3 called 1 costs 10')
     """
     classes = _checks.class_names(OWNER, names)
+    if actions == TREE:
+        return with_nodes(_prices(spec, classes, space), space)
+    if actions is not None:
+        if isinstance(spec, str | Path | LabelSpace | Frame | None):
+            found = _prices(spec, classes, space)
+            if (table := actions_of(found)) is not None and set(table.names) == set(actions):
+                return found
+            expected = "left out beside a table or a rule, which says what is done, or 'tree'"
+            raise _checks.fail(OWNER, "actions", expected, repr(actions), "They name the columns of an array.")
+        return given(spec, classes, actions)
+    return _prices(spec, classes, space)
+
+
+def _prices(spec: CostSpec, classes: Sequence[str], space: LabelSpace | None) -> LabelSpace:
     if isinstance(spec, LabelSpace):
         return _aligned(spec, classes)
     if isinstance(spec, Frame):
-        return _space(classes, _some_price("the DataFrame", prices_in(cells(spec), classes)), rule="frame")
+        return _of_table("the DataFrame", prices_in(cells(spec), classes), classes, rule="frame")
     if spec is not None and not isinstance(spec, str | Path):
         return cost(spec, classes)
     text = "uniform" if spec is None else str(spec).strip()
@@ -68,7 +93,8 @@ def prices(spec: CostSpec, names: Sequence[str], space: LabelSpace | None = None
     if text in DISTANCES:
         return _space(classes, DISTANCES[text][1](_steps(text, classes, space)), rule=text)
     if text == "tree":
-        return _of_tree(classes, space)
+        found, kind = tree_prices(classes, space)
+        return _space(classes, found, rule=kind)
     if "=" in text and not is_there(Path(text)):
         return _per_step(text, classes, space)
     return _of_file(text, classes)
@@ -89,7 +115,7 @@ def implied(space: LabelSpace | None) -> LabelSpace | None:
     if order_of(space) is not None:
         return prices("ordinal", space.names, space)
     # controls carry hops too, those of other classes
-    if space.source.get("builder") == "groups" or ("of" not in space.source and _has_paths(space)):
+    if space.source.get("builder") == "groups" or ("of" not in space.source and has_paths(space)):
         return prices("tree", space.names, space)
     return None
 
@@ -102,6 +128,8 @@ def has_prices(cost: LabelSpace) -> bool:
         (False, True)
     """
     mistakes = _mistakes(cost)
+    if actions_of(cost) is not None:
+        return True
     return bool(len(mistakes)) and bool((mistakes != mistakes[0]).any())
 
 
@@ -112,6 +140,9 @@ def cost_words(cost: LabelSpace) -> tuple[str, str]:
         >>> cost_words(prices("squared", ["0", "1", "2"]))
         ('squared distance', 'true 0 called 2 costs 4')
     """
+    table = actions_of(cost)
+    if table is not None:
+        return _action_words(cost, table)
     if len(cost) < 2:
         return "every mistake costs 1", ""
     row, column = divmod(int(cost.matrix.argmax()), len(cost))
@@ -124,6 +155,18 @@ def cost_words(cost: LabelSpace) -> tuple[str, str]:
         cheap = int(cost.matrix[row].index_fill(0, torch.tensor(row), torch.inf).argmin())
         example += f", called {cost.names[cheap]} {cost.matrix[row, cheap].item():.2g}"
     return _rule_words(cost), example
+
+
+def _action_words(cost: LabelSpace, table: Actions) -> tuple[str, str]:
+    row, column = divmod(int(table.prices.argmax()), len(table.names))
+    others = len(set(table.names) - set(cost.names))
+    beside = f"{others} {'action' if others == 1 else 'actions'} beside the classes"
+    beside = beside if set(cost.names) <= set(table.names) else f"{len(table.names)} actions"
+    if others == 0:
+        beside = "what is paid for being right"
+    called = " called" if table.names[column] in cost.names else ":"
+    example = f"true {cost.names[row]}{called} {table.names[column]} costs {_amount(table.prices[row, column])}"
+    return f"{_rule_words(cost)}, with {beside}", example
 
 
 def _amount(price: Tensor) -> str:
@@ -191,38 +234,6 @@ def _per_step(text: str, classes: Sequence[str], space: LabelSpace | None) -> La
     return _space(classes, _some_price(text, table), rule="steps", **found)
 
 
-def _of_tree(classes: Sequence[str], space: LabelSpace | None) -> LabelSpace:
-    if space is not None and space.source.get("builder") == "groups":
-        group = _group_of(space.source.get("groups"))
-        codes = [group[name] for name in classes if name in group]
-        if len(codes) == len(classes):
-            rows = [[INSIDE if other == own else 1.0 for other in codes] for own in codes]
-            return _space(classes, torch.tensor(rows), rule="groups")
-    if space is None or not _has_paths(space) or not set(classes) <= set(space.names):
-        remedy = "Give the space as a taxonomy file or as 'wordnet'."
-        got = "no space" if space is None else repr(space)
-        raise _checks.fail(OWNER, "cost", "'tree' only beside a space from a taxonomy", got, remedy)
-    hops = (space if space.names == tuple(classes) else space.subset(list(classes))).hops
-    assert hops is not None
-    largest = max(int(hops.max()), 1)
-    return _space(classes, torch.where(hops < 0, largest, hops) / largest, rule="tree")
-
-
-def _has_paths(space: LabelSpace) -> bool:
-    """Return whether there are paths of a taxonomy: an order has steps, of which ``ordinal`` makes prices."""
-    source: Mapping[str, object] = space.source
-    while isinstance(of := source.get("of"), Mapping):  # what a method or a control made of a space
-        source = of
-    return space.hops is not None and source.get("builder") != "ordinal"
-
-
-def _group_of(groups: object) -> dict[str, str]:
-    """Return the group of every class in a source; none where it does not say."""
-    if not isinstance(groups, dict) or not all(isinstance(members, list) for members in groups.values()):
-        return {}
-    return {name: label for label, members in groups.items() for name in members if isinstance(name, str)}
-
-
 def _of_file(text: str, classes: Sequence[str]) -> LabelSpace:
     path = Path(text).expanduser()
     if path.suffix == ".safetensors":
@@ -230,7 +241,16 @@ def _of_file(text: str, classes: Sequence[str]) -> LabelSpace:
     if not is_there(path) and not path.suffix and "/" not in text:
         expected = f"one of {', '.join(RULES)}, a price per step such as 'under=5,over=1', or a file"
         raise _checks.fail(OWNER, "cost", expected, repr(text), suggestion(text, RULES) or TEMPLATE)
-    return _space(classes, _some_price(path.name, read_prices(path, classes)), rule="file", file=path.name)
+    return _of_table(path.name, read_prices(path, classes), classes, rule="file", file=path.name)
+
+
+def _of_table(title: str, table: Actions, classes: Sequence[str], **source: object) -> LabelSpace:
+    if is_plain(classes, table):
+        return _space(classes, _some_price(title, table.prices), **source)
+    if bool((table.prices == table.prices[:, :1]).all()):
+        got = f"the same for all of them in {title!r}"
+        raise _checks.fail(OWNER, "cost", "prices that differ between actions", got)
+    return space_of(classes, table, **source)
 
 
 def _some_price(title: str, table: Tensor) -> Tensor:

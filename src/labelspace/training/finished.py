@@ -188,7 +188,7 @@ class Run:
     def decide(
         self, x: object, decision: Decision | str | Path | None = None, *, device: str = "cpu"
     ) -> list[str | None]:
-        """Return what is cheapest to do with each sample: the name of a class, None where it is left to somebody.
+        """Return what is cheapest to do with each sample: a class or an action, None where it is left to somebody.
 
         Args:
             x: as for ``predict``.
@@ -207,9 +207,7 @@ class Run:
             ['ill']
         """
         how = self.deciding if decision is None else decided.given(decision, self.names)
-        found = how.decide(self.scores_of(x, device=device))
-        pairs = zip(found.classes.tolist(), found.abstained.tolist(), strict=True)
-        return [None if abstained else self.names[index] for index, abstained in pairs]
+        return how.named(how.decide(self.scores_of(x, device=device)))
 
     def translate(self, texts: Sequence[str], *, beam: int | None = None, device: str = "cpu") -> list[str]:
         """Return what a model of sequences makes of texts: their translations, or summaries.
