@@ -9,9 +9,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from labelspace.comparison.change import unguarded_change_of
 from labelspace.comparison.budget import STEPS
 from labelspace.comparison.outcome import Judge, Outcome, Scores
-from labelspace.comparison.rows import Judged, change_of, make_row
+from labelspace.comparison.rows import Judged, make_row
 from labelspace.report.words import decimals_for, fixed, percent
 from labelspace.results import Options
 from labelspace.training.run import Run
@@ -67,7 +68,8 @@ def doubts(
         groups: of the test samples.
         level: of the interval that says whether it is better than a constant.
     """
-    moved = change_of(reference.costs, constant.costs, level, groups, fixed=True)
+    # whether samples are enough to decide is said of the verdict itself
+    moved = unguarded_change_of(reference.costs, constant.costs, level, groups, fixed=True)
     if moved is None:
         return None  # a constant that makes no costly mistake: there is nothing to learn, which the rows show
     if moved.high is not None and moved.high < 0:
