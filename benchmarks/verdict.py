@@ -1,7 +1,7 @@
-"""How often the verdict is wrong where nothing differs, and how often it finds what differs: simulated, nothing trained.
+"""How often the verdict is wrong where nothing differs, and how often it finds what differs: nothing is trained.
 
-Networks are drawn instead of trained: a reference and seven methods of five strengths each, whose mistakes on validation
-and test samples have known chances. Strengths, winner, interval and verdict are then the library's own. Every cell is
+Networks are drawn instead: a reference and seven methods of five strengths each, whose mistakes on validation and test
+samples have known chances. Strengths, winner, interval and verdict are then the library's own. Every cell is
 one kind of data: how much seeds differ, rare dear mistakes, few samples, groups, samples that differ.
 Run: python benchmarks/verdict.py [--draws 400] [--cells comfortable,bottleneck] [--chosen fresh] [--record]
 """
@@ -113,6 +113,7 @@ class World:
     """One draw of a training set, its networks and samples; networks are drawn once and judged on both parts."""
 
     def __init__(self, cell: Cell, random: np.random.Generator) -> None:
+        """Draw samples, and what all networks of a seed or of a method share."""
         self.cell, self.random = cell, random
         self.validation, self.test = drawn_part(cell, random), drawn_part(cell, random)
         self.training = cell.training * random.normal(size=(1 + METHODS, 1))

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from comparison.hand_made import SAMPLES, SEEDS, row, table
-from labelspace.comparison.change import change_of
 from labelspace import metrics
+from labelspace.comparison.change import change_of
 from labelspace.comparison.rows import Judged, against_reference
 
 

@@ -12,8 +12,8 @@ import torch
 from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score
 from torch import Tensor
 
-from labelspace.comparison.change import change_of
 from labelspace.comparison import Comparison, compare_scores
+from labelspace.comparison.change import change_of
 
 Pair = tuple[Tensor, Tensor]
 SQUARED = [[0, 1, 4], [1, 0, 1], [4, 1, 0]]

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from labelspace.comparison.change import unguarded_change_of
 from labelspace.comparison.budget import STEPS
+from labelspace.comparison.change import unguarded_change_of
 from labelspace.comparison.outcome import Judge, Outcome, Scores
 from labelspace.comparison.rows import Judged, make_row
 from labelspace.report.words import decimals_for, fixed, percent

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 import labelspace
-from labelspace.comparison.change import change_of
 from labelspace import metrics
+from labelspace.comparison.change import change_of
 from labelspace.comparison.knowledge import Knowledge
 from labelspace.comparison.outcome import Judge, Outcome
 from labelspace.comparison.plan import TRAINING, Plan

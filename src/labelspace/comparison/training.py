@@ -244,7 +244,7 @@ def to_try(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def _ranked(trials: Sequence[Trial]) -> list[Trial]:
-    """Return the trials, those with most seeds first, and of these the best on validation data; of equals the weakest."""
+    """Return the trials, those of most seeds first, of these the best on validation data; of equals the weakest."""
     return sorted(trials, key=lambda trial: (-trial.seeds, -trial.merit))
 
 

@@ -6,8 +6,8 @@ from statistics import NormalDist
 
 from torch import Tensor
 
-from labelspace.comparison.change import change_of, resting
 from labelspace import metrics
+from labelspace.comparison.change import change_of, resting
 from labelspace.comparison.headline import costs, helps, worth
 from labelspace.comparison.rows import Judged
 from labelspace.criteria import criterion_class, methods
@@ -73,7 +73,7 @@ def judge_rows(
     reference = rows[0]
     winner = next(row for row in rows if row.winner)
     kind = kind_of(winner.moved, margin)
-    cause, reason = _cause(rows, winner, word, groups) if kind == "cheaper" else (None, "")
+    cause, reason = _cause(rows, winner, word, groups, margin) if kind == "cheaper" else (None, "")
     seeds, enough = len(winner.costs), enough_seeds(level)
     sentences = [_main(reference, winner, kind, margin, groups, level), _likely(winner, margin)]
     few = few_words(seeds, enough) if winner.method else ""  # given models are what they are, however they were trained
@@ -201,15 +201,20 @@ def visible(moved: Interval | None) -> float | None:
     return (moved.high - moved.low) / 2 * (quantile + NormalDist().inv_cdf(POWER)) / quantile
 
 
-def _cause(rows: Sequence[Judged], winner: Judged, word: str, groups: Tensor | None) -> tuple[Cause | None, str]:
-    """Return what made the winner cheaper: compare it with smoothing that knows nothing of the classes."""
+def _cause(
+    rows: Sequence[Judged], winner: Judged, word: str, groups: Tensor | None, margin: float
+) -> tuple[Cause | None, str]:
+    """Return what made the winner cheaper: compare it with smoothing that knows nothing of the classes.
+
+    That it was not the structure is said where both cost the same within the margin, not where they cannot be told apart.
+    """
     controls = [row for row in rows if row.of == winner.label]
     blind = controls + [row for row in rows if _smooths(row) == "blindly" and row is not winner]
     equals = [row for row in blind if not _below(_against(winner, row, groups))]
     best = min(equals, key=lambda row: row.headline.cost, default=None)
     if best is not None and _as_good(best, rows[0], winner):
         how = "better" if _below(_against(best, winner, groups)) else "about as well"
-        known = f", not the {word}" if controls else _structure(rows, word, groups)
+        known = _added(winner, best, word, groups, margin) if controls else _structure(rows, word, groups)
         return "smoothing", f"{_named(best)} {'does' if best.control else 'do'} {how}: smoothing did it{known}."
     if _smooths(winner) and not winner.structured:
         # they know nothing of the classes to begin with: whatever they gained, the space did not give it to them
@@ -222,6 +227,13 @@ def _cause(rows: Sequence[Judged], winner: Judged, word: str, groups: Tensor | N
     if winner.structured:
         return "unclear", f"No controls ran for {winner.label} labels: what did it is unclear."
     return None, ""
+
+
+def _added(winner: Judged, blind: Judged, word: str, groups: Tensor | None, margin: float) -> str:
+    """Return whether the structure adds nothing to smoothing: both cost the same, or the blind one less."""
+    moved = _against(winner, blind, groups)
+    same = moved is not None and (metrics.equivalent(moved, margin) or (moved.low is not None and moved.low > 0))
+    return f", not the {word}" if same else f"; that the {word} adds to it is not shown"
 
 
 def _smooths(row: Judged) -> str:
@@ -259,7 +271,7 @@ def _structure(rows: Sequence[Judged], word: str, groups: Tensor | None) -> str:
     mine, other = costs(structured.headline.cost, best.headline.cost)
     if all(_below(_against(structured, row, groups)) for row in controls):
         return f"; the {word} helps {structured.label} labels ({mine}) beyond their controls ({other})"
-    return f", not the {word}: {structured.label} labels ({mine}) are not shown to beat their controls ({other})"
+    return f"; that the {word} helps is not shown: {structured.label} labels cost {mine}, their controls {other}"
 
 
 def few_words(seeds: int, enough: int) -> str:

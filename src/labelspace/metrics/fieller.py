@@ -1,7 +1,7 @@
 """A test of the ratio of two means over seeds and samples, and the interval of all ratios that it does not reject.
 
-E. C. Fieller's interval: unlike one from a standard error of the ratio it holds where the mean below is uncertain too, and
-has no end where that mean might be 0.
+E. C. Fieller's interval: unlike one from a standard error of the ratio it holds where the mean below is uncertain too,
+and has no end where that mean might be 0.
 """
 
 from labelspace.metrics.crossed import Array, Spread, combined, ends

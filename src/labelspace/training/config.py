@@ -191,7 +191,7 @@ def _lowered(message: str) -> str:
     return text[0].lower() + text[1:]
 
 
-STREAMS = ("initialisation", "order", "augmentation", "noise", "model")
+STREAMS = ("initialisation", "labels", "order", "augmentation", "noise", "model")
 
 
 def stream_seed(seed: int, stream: str, *numbers: int) -> int:
