@@ -207,7 +207,16 @@ def test_smoothing_did_it(blind: dict[str, Any], start: str) -> None:
     told = next(sentence for sentence in verdict.sentences if "smoothing did it" in sentence)
     assert told.startswith(start)
     assert "as well" in told
-    assert told.endswith("smoothing did it, not the order.")  # they cost the same within the margin
+    assert told.endswith(("smoothing did it, not the order.", "that the order adds to it is not shown."))
+
+
+def test_labels_that_cost_the_same_as_their_controls_gain_nothing_from_the_order() -> None:
+    rows = (
+        row("one-hot", table(2.0, 0.4)),
+        row("semantic", table(1.0, 0.1, 1)),
+        row("semantic random", table(1.0, 0.1, 2)),
+    )
+    assert any(text.endswith("smoothing did it, not the order.") for text in judged(*rows).sentences)
 
 
 def test_smoothing_did_it_better() -> None:

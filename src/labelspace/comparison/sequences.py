@@ -207,9 +207,9 @@ class Sequences:
         level = self.plan.level
         outcomes = [each.outcome for each in trained if isinstance(each.outcome, Translated)]
         rows = [self._row(each, outcome) for each, outcome in zip(trained, outcomes, strict=True)]
-        winner = winner_of(rows)
-        assert winner is not None
-        levels = [winner.level(level) if number == winner.number else level for number in range(1, len(rows))]
+        chosen = winner_of(rows)
+        assert chosen is not None
+        levels = [chosen.level(level) if number == chosen.number else level for number in range(1, len(rows))]
         pairs = zip(outcomes[1:], levels, strict=True)
         rows = corrected(rows, [outcome.change(outcomes[0], each) for outcome, each in pairs])
         best, seed = choose(trained, rows)

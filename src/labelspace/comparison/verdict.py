@@ -206,7 +206,7 @@ def _cause(
 ) -> tuple[Cause | None, str]:
     """Return what made the winner cheaper: compare it with smoothing that knows nothing of the classes.
 
-    That it was not the structure is said where both cost the same within the margin, not where they cannot be told apart.
+    That it was not the structure is said where both cost the same within the margin, not where neither is shown.
     """
     controls = [row for row in rows if row.of == winner.label]
     blind = controls + [row for row in rows if _smooths(row) == "blindly" and row is not winner]
