@@ -70,7 +70,19 @@ ROW = [
     "marked",
     "winner",
 ]
-VERDICT = ["kind", "indicative", "subject", "sentences", "estimate", "low", "high", "cause", "margin", "level"]
+VERDICT = [
+    "kind",
+    "indicative",
+    "subject",
+    "sentences",
+    "estimate",
+    "low",
+    "high",
+    "cause",
+    "margin",
+    "level",
+    "chances",
+]
 LABELS = ["one-hot", "uniform", "semantic", "semantic shuffled", "semantic random"]
 
 
