@@ -13,6 +13,7 @@ from labelspace.comparison.budget import (
     OVERHEAD,
     REPEATED,
     SHORTEST,
+    Amount,
     Pace,
     affordable,
     pace,
@@ -44,9 +45,10 @@ def test_what_is_no_span_of_time(text: str) -> None:
     assert repr(text) in str(caught.value)
 
 
-def spent(epochs: int, trials: int, per_epoch: float, rows: int, seeds: int, workers: int) -> float:
-    """Return how long every row's trials and seeds take, one more for what a sweep adds to a single run."""
-    return rows * (trials + seeds) * epochs * per_epoch * OVERHEAD / workers
+def spent(found: Amount, per_epoch: float, rows: int, seeds: int, workers: int) -> float:
+    """Return how long every row's trials and seeds take: all strengths once, two of them with each further seed."""
+    runs = rows * (found.trials + 2 * (found.tuning - 1) + seeds)
+    return runs * found.epochs * per_epoch * OVERHEAD / workers
 
 
 amounts = st.tuples(
@@ -65,12 +67,13 @@ def test_never_more_than_the_budget(given_amounts: tuple[float, float, int, int,
     found = affordable(budget, Pace(per_epoch), wanted, rows, seeds_, workers)
     assert SHORTEST <= found.epochs <= wanted
     assert found.trials in (3, 5)
-    cost = spent(found.epochs, found.trials, per_epoch, rows, seeds_, workers)
+    assert found.tuning in (1, 3)
+    cost = spent(found, per_epoch, rows, seeds_, workers)
     if found.enough:
         assert cost <= budget * (1 + 1e-9)
     else:  # it is said, and even the least takes longer
         assert cost > budget * (1 - 1e-9)
-        assert (found.epochs, found.trials) == (SHORTEST, 3)
+        assert (found.epochs, found.trials, found.tuning) == (SHORTEST, 3, 1)
 
 
 @given(amounts, st.floats(1, 100))
@@ -79,24 +82,28 @@ def test_more_money_never_buys_fewer_trials(
 ) -> None:
     budget, per_epoch, *rest = given_amounts
     less, richer = (affordable(each, Pace(per_epoch), *rest) for each in (budget, budget * more))
-    assume(less.trials == richer.trials)
+    assert (richer.trials, richer.tuning) >= (less.trials, less.tuning)
+    assume((less.trials, less.tuning) == (richer.trials, richer.tuning))
     assert richer.epochs >= less.epochs
 
 
 @pytest.mark.parametrize(
     ("budget", "expected"),
     [
-        # 10 rows of (5 + 3) runs at 1.3 s an epoch by two workers: 52 s an epoch
-        (52 * 25, (25, 5, True)),
-        (52 * 25 - 1, (24, 5, True)),
-        (52 * 6, (6, 5, True)),  # a quarter of what is wanted is the least for five trials
+        # 10 rows of (5 + 2·2 + 3) runs at 1.3 s an epoch by two workers: 78 s an epoch
+        (78 * 25, (25, 5, True, 3)),
+        (78 * 25 - 1, (24, 5, True, 3)),
+        (78 * 6, (6, 5, True, 3)),  # a quarter of what is wanted is the least for five trials
+        # 10 rows of (3 + 2·2 + 3) runs: 65 s an epoch
+        (78 * 6 - 1, (7, 3, True, 3)),
+        (65 * 3, (3, 3, True, 3)),
         # 10 rows of (3 + 3) runs: 39 s an epoch
-        (52 * 6 - 1, (7, 3, True)),
-        (39 * 3, (3, 3, True)),
-        (39 * 3 - 1, (3, 3, False)),
+        (65 * 3 - 1, (4, 3, True, 1)),
+        (39 * 3, (3, 3, True, 1)),
+        (39 * 3 - 1, (3, 3, False, 1)),
     ],
 )
-def test_worked_by_hand(budget: float, expected: tuple[int, int, bool]) -> None:
+def test_worked_by_hand(budget: float, expected: tuple[int, int, bool, int]) -> None:
     assert affordable(budget, Pace(1.0), wanted=25, rows=10, seeds=3, workers=2) == expected
 
 
@@ -178,9 +185,9 @@ def test_translations_are_measured_too(tmp_path: Path) -> None:
 def test_of_sequences_one_trial_and_time_for_translations() -> None:
     # 4 rows of 3 runs, 10 s of translations and 1.3 s an epoch by two workers: 7.8 s an epoch beside 78 s
     asked = {"wanted": 12, "rows": 4, "seeds": 3, "workers": 2, "most": 1}
-    assert affordable(78 + 7.8 * 12 + 0.1, Pace(1.0, 10.0), **asked) == (12, 1, True)
-    assert affordable(78 + 7.8 * 5 + 0.1, Pace(1.0, 10.0), **asked) == (5, 1, True)
-    assert affordable(78, Pace(1.0, 10.0), **asked) == (SHORTEST, 1, False)
+    assert affordable(78 + 7.8 * 12 + 0.1, Pace(1.0, 10.0), **asked) == (12, 1, True, 3)
+    assert affordable(78 + 7.8 * 5 + 0.1, Pace(1.0, 10.0), **asked) == (5, 1, True, 3)
+    assert affordable(78, Pace(1.0, 10.0), **asked) == (SHORTEST, 1, False, 1)
     assert wanted_epochs(29_000, 64, "sequences") == 13
 
 

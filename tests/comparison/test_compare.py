@@ -70,7 +70,19 @@ ROW = [
     "marked",
     "winner",
 ]
-VERDICT = ["kind", "indicative", "subject", "sentences", "estimate", "low", "high", "cause", "margin", "level"]
+VERDICT = [
+    "kind",
+    "indicative",
+    "subject",
+    "sentences",
+    "estimate",
+    "low",
+    "high",
+    "cause",
+    "margin",
+    "level",
+    "chances",
+]
 LABELS = ["one-hot", "uniform", "semantic", "semantic shuffled", "semantic random"]
 
 
@@ -153,12 +165,20 @@ def test_what_each_row_is(finished: Comparison) -> None:
     assert sum(row["winner"] for row in rows.values()) == 1
 
 
+def _tried(row: dict[str, Any]) -> float:
+    """Return what the chosen strength cost when it was tried."""
+    return next(trial["validation_cost"] for trial in row["trials"] if trial["value"] == row["strength"]["value"])
+
+
 def test_strengths_and_winner_are_the_cheapest_on_validation_data(finished: Comparison) -> None:
     for row in finished.content["rows"][1:]:
-        best = min(row["trials"], key=lambda trial: trial["validation_cost"])
+        # one seed for all strengths, three for the two that were best with it
+        assert sorted(trial["seeds"] for trial in row["trials"]) == [1, 1, 1, 3, 3]
+        tried = [trial for trial in row["trials"] if trial["seeds"] == 3]
+        best = min(tried, key=lambda trial: trial["validation_cost"])
         assert row["strength"]["value"] == best["value"]
     methods = [row for row in finished.content["rows"] if row["role"] == "method"]
-    winner = min(methods, key=lambda row: row["validation_cost"])
+    winner = min(methods, key=_tried)
     assert winner["winner"]
     assert finished.verdict.subject == winner["label"]
 
@@ -334,8 +354,8 @@ def test_steps_are_told(finished: Comparison, tmp_path: Path) -> None:
     )
     assert [event for event, _ in told if event != "run"] == ["reading", "plan", "analysis"]
     plan = dict(told)["plan"]
-    assert plan["phases"] == {"tuning": 20, "seeds": 6, "rivals": 0}
-    assert plan["runs"] == 26
+    assert plan["phases"] == {"tuning": 20, "finalists": 16, "seeds": 10, "rivals": 0}
+    assert plan["runs"] == 46
     assert plan["rows"] == LABELS
     assert plan["left_out"] == []
     for phase, total in plan["phases"].items():
@@ -346,13 +366,20 @@ def test_steps_are_told(finished: Comparison, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        # 5 trials of 4 rows on the first seed, which one of the trials of each is; one-hot once per seed
-        ({"methods": ["uniform", "semantic"], "seeds": 2}, 4 * 5 + 4 * 1 + 2),
-        ({"methods": ["uniform", "semantic"], "seeds": 1}, 4 * 5 + 1),
-        ({"methods": ["uniform", "lls"], "seeds": 5, "strengths": {"uniform": [0.1], "lls": [0.1, 0.2]}}, 5 + 5 + 6),
+        # 5 trials of 4 rows with one seed, 2 of them with two more; then 5 rows of all seeds
+        ({"methods": ["uniform", "semantic"], "seeds": 2}, 4 * (5 + 2 * 2) + 5 * 2),
+        ({"methods": ["uniform", "semantic"], "seeds": 1, "tuning": 1}, 4 * 5 + 5),
+        # one strength is tried too where others are, for the choice of the winner
+        (
+            {"methods": ["uniform", "lls"], "seeds": 5, "strengths": {"uniform": [0.1], "lls": [0.1, 0.2]}},
+            3 * 3 + 3 * 5,
+        ),
         ({"methods": ["uniform", "zipf"], "seeds": 6, "strengths": {"uniform": [0.2], "zipf": [0.1]}}, 3 * 6),
         # with two classes shuffled rows are the rows themselves: their runs are the same runs
-        ({"methods": ["semantic"], "seeds": 2, "space": "small<large", "strengths": {"semantic": [0.1, 0.3]}}, 3 + 2),
+        (
+            {"methods": ["semantic"], "seeds": 2, "space": "small<large", "strengths": {"semantic": [0.1, 0.3]}},
+            6 + 2 * 2,
+        ),
     ],
 )
 def test_as_many_runs_are_made_as_are_announced(options: dict[str, Any], expected: int, tmp_path: Path) -> None:

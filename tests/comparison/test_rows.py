@@ -9,7 +9,8 @@ from torch import Tensor
 
 from comparison.hand_made import SAMPLES, SEEDS, row, table
 from labelspace import metrics
-from labelspace.comparison.rows import Judged, against_reference, change_of
+from labelspace.comparison.change import change_of
+from labelspace.comparison.rows import Judged, against_reference
 
 
 def rows(**levels: float) -> list[Judged]:
@@ -48,7 +49,7 @@ def holm(p_values: list[float]) -> list[float]:
     return corrected
 
 
-def test_holm_counts_methods_and_no_controls() -> None:
+def test_the_winner_comes_first_then_holm_and_no_controls() -> None:
     levels = {
         "onehot": 2.0,
         "uniform": 1.98,
@@ -58,8 +59,11 @@ def test_holm_counts_methods_and_no_controls() -> None:
         "semantic_random": 1.0,
     }
     found = against_reference(rows(**levels), 0.95, None)
-    p_values = [each.change.p_value for each in found[1:4] if each.change is not None]
-    assert [each.p_holm for each in found[1:4]] == pytest.approx(holm([p for p in p_values if p is not None]))
+    uniform, winner, lls = (each.change.p_value or 0.0 for each in found[1:4] if each.change is not None)
+    first = min(1.0, 3 * winner)  # chosen among three on the networks that are judged
+    assert found[2].winner
+    assert found[2].p_holm == pytest.approx(first)
+    assert [found[1].p_holm, found[3].p_holm] == pytest.approx([max(first, p) for p in holm([uniform, lls])])
     assert len({each.p_holm for each in found[1:4]}) > 1
     for control in found[4:]:
         assert control.p_holm is None
@@ -82,7 +86,7 @@ def test_marked_only_below_five_percent_after_correction() -> None:
     assert alone[1].marked
     others = [row("uniform", table(2.0, 1.0, 2)), row("lls", table(2.0, 1.0, 3))]
     among = against_reference([row("one-hot", reference), method, *others], 0.95, None)
-    assert among[1].change == alone[1].change
+    assert among[1].p_value == alone[1].p_value
     assert not among[1].marked
 
 
@@ -169,3 +173,30 @@ def test_a_row_is_plain_data() -> None:
     plain = against_reference(rows(onehot=2.0, uniform=1.5), 0.95, None)[1].row().model_dump(mode="json")
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert {"costs", "right", "plain_right", "plain_costs"}.isdisjoint(plain)
+
+
+def tried(label: str, test: float, validation: float, trial: float, run: str) -> Judged:
+    """Return a row whose trial cost so much on validation data, in a run of its own."""
+    trials = [{"value": None, "validation_cost": trial, "run": run, "seeds": 3}]
+    return row(label, table(test, 0.4), validation_cost=validation, trials=trials, runs=["judged-0", "judged-1"])
+
+
+def test_the_winner_is_chosen_on_networks_that_are_not_judged() -> None:
+    reference = row("one-hot", table(2.0, 0.4))
+    given = [tried("uniform", 1.5, 0.1, 0.9, "a"), tried("lls", 1.7, 0.2, 0.8, "b")]
+    found = against_reference([reference, *given], 0.95, None)
+    assert [each.label for each in found if each.winner] == ["lls"]
+    assert [each.change.level for each in found[1:] if each.change] == [0.95, 0.95]
+    assert found[2].p_holm == found[2].p_value
+
+
+def test_a_winner_of_the_judged_networks_has_an_interval_for_all_of_them() -> None:
+    """Without trials of its own the choice is on the very networks that are judged: 1 − 0.05/2 for two methods."""
+    reference = row("one-hot", table(2.0, 0.4))
+    given = [tried("uniform", 1.5, 0.1, 0.9, "judged-0"), tried("lls", 1.7, 0.2, 0.8, "b")]
+    found = against_reference([reference, *given], 0.95, None)
+    assert [each.label for each in found if each.winner] == ["uniform"]
+    assert [each.change.level for each in found[1:] if each.change] == pytest.approx([0.975, 0.95])
+    only = against_reference([reference, given[0]], 0.95, None)[1]
+    assert only.change is not None
+    assert only.change.level == 0.95

@@ -15,7 +15,7 @@ from torch import Tensor
 import labelspace
 from labelspace import Decision
 from labelspace.comparison import Comparison, compare_scores
-from labelspace.comparison.rows import change_of
+from labelspace.comparison.change import change_of
 from labelspace.results import read
 
 Pair = tuple[Tensor, Tensor]

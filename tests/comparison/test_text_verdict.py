@@ -13,7 +13,8 @@ BLEU = Measure(key="bleu", title="BLEU")
 
 def verdict(low: float | None, high: float | None, seeds: int = 6, level: float = 0.95) -> Verdict:
     rows = [Compared.model_validate(row.model_dump()) for row in of_texts().rows]
-    moved = Interval(0.7, low, high, level, seeds, 100, "", None if low is None else 0.02)
+    estimate = -0.7 if high is not None and high < 0 else 0.7
+    moved = Interval(estimate, low, high, level, seeds, 100, "", None if low is None else 0.02)
     return judge_texts(corrected(rows, [moved]), BLEU, 0.5, seeds, level)
 
 
@@ -21,7 +22,7 @@ def verdict(low: float | None, high: float | None, seeds: int = 6, level: float 
     ("low", "high", "kind", "sentence"),
     [
         (0.1, 1.3, "better", "Uniform labels reach 31.9 BLEU, +0.7 [+0.1, +1.3] against one-hot (31.2)."),
-        (-1.3, -0.1, "worse", "Uniform labels reach 31.9 BLEU, +0.7 [−1.3, −0.1] against one-hot (31.2)."),
+        (-1.3, -0.1, "worse", "Uniform labels reach 31.9 BLEU, −0.7 [−1.3, −0.1] against one-hot (31.2)."),
         (
             -0.3,
             0.4,

@@ -40,7 +40,7 @@ def test_a_strength_that_cannot_be_trained_is_noted(tmp_path: Path) -> None:
     found = run(tmp_path, strengths={"uniform": [0.1, 0.3, 2.0]})
     told = [warning for warning in found.warnings if "failed" in warning]
     assert len(told) == 1
-    assert told[0].startswith("uniform (smoothing 2), seed 0, failed: InputError: `smoothing`")
+    assert told[0].startswith("uniform (smoothing 2), seed 1000, failed: InputError: `smoothing`")
     assert [trial["value"] for trial in found.content["rows"][1]["trials"]] == [0.1, 0.3]
     assert told[0].split(":")[0] in found.table()
 
@@ -75,8 +75,8 @@ def test_all_runs_fail(tmp_path: Path) -> None:
 
 
 def test_nothing_else_is_trained_where_no_strength_of_any_method_can_be(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match=r"Too many runs failed.*uniform \(smoothing 0.1\), seed 0, failed: out of"):
-        run(tmp_path, Losing("uniform", seed=0))
+    with pytest.raises(RuntimeError, match=r"Too many runs failed.*uniform \(smoothing 0.1\), seed 1000, failed: out"):
+        run(tmp_path, Losing("uniform", seed=1000))
     assert not list(tmp_path.glob("*/runs/*/result.json"))
 
 
@@ -132,3 +132,20 @@ def test_a_place_that_cannot_be_written_to(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file, no folder")
     with pytest.raises(ValueError, match="`out` of compare must be a folder that can be written to. Got .*taken"):
         run(tmp_path, out=tmp_path / "taken")
+
+
+def test_choices_are_made_on_networks_that_are_not_judged(tmp_path: Path) -> None:
+    """All strengths with one seed, the best two with two more; a finalist that loses a seed keeps the others."""
+    strengths = {"uniform": [0.1, 0.3, 0.5], "lls": [0.1]}
+    found = run(tmp_path, Losing("lls", seed=1002), methods=["uniform", "lls"], strengths=strengths)
+    tried = {row.label: {trial.value: trial for trial in row.trials} for row in found.rows[1:]}
+    assert sorted(trial.seeds for trial in tried["uniform"].values()) == [1, 3, 3]
+    assert [trial.seeds for trial in tried["LLS"].values()] == [2]
+    for row in found.rows[1:]:
+        assert all(name.endswith(("seed0", "seed1")) for name in row.runs)
+        assert all(trial.run is not None and trial.run.endswith("seed1000") for trial in row.trials)
+        assert row.strength is not None
+        best = tried[row.label][row.strength.value]
+        assert row.tried_merit == best.merit == max(each.merit for each in tried[row.label].values() if each.seeds > 1)
+    winner = next(row for row in found.rows if row.winner)
+    assert winner.tried_merit == max(row.tried_merit or -9 for row in found.rows[1:])

@@ -28,15 +28,18 @@ def two(costs: Tensor, **facts: Any) -> Verdict:
 
 
 def interval(low: float | None, high: float | None) -> Interval:
-    return Interval(0.0, low, high, 0.95, 6, 100)
+    return Interval(0.0 if low is None or high is None else (low + high) / 2, low, high, 0.95, 6, 100)
 
 
 @pytest.mark.parametrize(
     ("low", "high", "kind"),
     [
         (-0.4, -0.2, "cheaper"),
-        (-0.06, -0.001, "cheaper"),
+        (-0.12, -0.001, "cheaper"),
         (0.2, 0.4, "dearer"),
+        # there beyond doubt, but as likely as not too small to matter
+        (-0.06, -0.001, "undecided"),
+        (0.001, 0.09, "undecided"),
         (-0.2, 0.1, "undecided"),
         (-0.2, 0.0, "undecided"),
         (0.0, 0.2, "undecided"),
@@ -141,8 +144,8 @@ def test_what_decisions_alone_save_is_told() -> None:
     sentences = two(table(1.0, 0.4, 1)).sentences
     reference = float(table(2.0, 0.4).mean())
     told = f"decisions (minimum cost instead of argmax: {2 * reference:.2f} → {reference:.2f}, −50{THIN}%)"
-    assert sentences[1].startswith(f"What helps most: {told}, then labels (lls instead of one-hot: ")
-    assert sentences[2].startswith("Per 10,000 samples: ")
+    assert sentences[2].startswith(f"What helps most: {told}, then labels (lls instead of one-hot: ")
+    assert sentences[3].startswith("Per 10,000 samples: ")
 
 
 @pytest.mark.parametrize(("seeds", "indicative"), [(2, True), (5, True), (6, False), (7, False)])
@@ -204,7 +207,16 @@ def test_smoothing_did_it(blind: dict[str, Any], start: str) -> None:
     told = next(sentence for sentence in verdict.sentences if "smoothing did it" in sentence)
     assert told.startswith(start)
     assert "as well" in told
-    assert told.endswith("not the order.")
+    assert told.endswith(("smoothing did it, not the order.", "that the order adds to it is not shown."))
+
+
+def test_labels_that_cost_the_same_as_their_controls_gain_nothing_from_the_order() -> None:
+    rows = (
+        row("one-hot", table(2.0, 0.4)),
+        row("semantic", table(1.0, 0.1, 1)),
+        row("semantic random", table(1.0, 0.1, 2)),
+    )
+    assert any(text.endswith("smoothing did it, not the order.") for text in judged(*rows).sentences)
 
 
 def test_smoothing_did_it_better() -> None:
@@ -274,7 +286,7 @@ def test_plain_data_and_back() -> None:
     verdict = two(table(1.0, 0.4, 1))
     plain = verdict.model_dump(mode="json")
     assert set(plain) == set(
-        ["kind", "indicative", "subject", "sentences", "estimate", "low", "high", "cause", "margin", "level"]
+        ["kind", "indicative", "subject", "sentences", "estimate", "low", "high", "cause", "margin", "level", "chances"]
     )
     assert Verdict.model_validate(plain) == verdict
 
@@ -312,7 +324,20 @@ def test_learned_labels_that_win_are_not_said_to_lack_the_order() -> None:
         row("semantic shuffled", table(1.5, 0.4, 4)),
         row("semantic random", table(1.7, 0.4, 5)),
     )
-    assert any("smoothing did it, not the order: semantic labels" in sentence for sentence in idle.sentences)
+    assert any("that the order helps is not shown: semantic labels cost 1.6" in text for text in idle.sentences)
+    assert not any("not the order" in text for text in idle.sentences)
+
+
+def test_what_cannot_be_told_apart_is_not_shown_to_be_the_same() -> None:
+    """A control that varies: it does about as well, and whether the order adds to it stays open."""
+    swing = torch.tensor([-0.15, 0.15, -0.1, 0.1, -0.12, 0.12]).double()[:, None]
+    verdict = judged(
+        row("one-hot", table(2.0, 0.4)),
+        row("semantic", table(1.0, 0.4, 1)),
+        row("semantic shuffled", table(1.1, 0.4, 2) + swing),
+    )
+    assert verdict.cause == "smoothing"
+    assert any(text.endswith("smoothing did it; that the order adds to it is not shown.") for text in verdict.sentences)
 
 
 def test_a_control_whose_gain_may_be_chance_proves_nothing() -> None:
@@ -384,3 +409,77 @@ def test_learned_smoothing_that_began_with_a_space_is_held_against_its_controls(
     controls = [row("lls shuffled", table(1.9, 0.4, 2)), row("lls random", table(1.9, 0.4, 3))]
     assert judged(*rows, *controls).cause == "structure"
     assert judged(rows[0], row("lls", table(1.0, 0.4, 1))).cause == "smoothing"
+
+
+def test_chances_stand_beside_the_interval_for_this_split() -> None:
+    generator = torch.Generator().manual_seed(3)
+    swing = 0.15 * torch.randn(6, 1, generator=generator).double()
+    verdict = two(table(1.85, 0.4, 1) + swing)
+    assert verdict.chances is not None
+    assert verdict.chances.below + verdict.chances.within + verdict.chances.above == pytest.approx(1)
+    shown = [f"{100 * each:.0f}{THIN}%" for each in verdict.chances.model_dump().values()]
+    five = f"5.0{THIN}%"
+    assert verdict.sentences[1] == (
+        f"For this split of the data: cheaper by more than {five} {shown[0]} likely, within ±{five} {shown[1]},"
+        f" dearer {shown[2]}."
+    )
+
+
+def test_a_change_inside_the_margin_is_not_shouted() -> None:
+    verdict = two(table(1.932, 0.4, 1))
+    assert verdict.low is not None
+    assert verdict.high is not None
+    assert verdict.low < -0.05 < verdict.high < 0
+    assert verdict.kind == "undecided"
+    assert f"It is there, but may well be inside ±5.0{THIN}%." in verdict.sentences[0]
+
+
+def test_two_samples_decide_nothing() -> None:
+    reference = table(0.1, seeds=6, samples=400)
+    costs = reference.clone()
+    costs[:, :2] += 40.0
+    verdict = judged(row("one-hot", reference), row("lls", costs))
+    assert (verdict.kind, verdict.interval is None or verdict.interval[0] < 0) == ("undecided", True)
+    assert "Rests on 2 samples: about 4,000 test samples would decide it." in verdict.sentences[0]
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 9])
+def test_few_groups_decide_nothing(count: int) -> None:
+    groups = torch.arange(SAMPLES) % count
+    verdict = judged(row("one-hot", table(2.0, 0.4)), row("lls", table(1.0, 0.4, 1)), groups=groups)
+    assert verdict.kind == "undecided"
+    what = "group" if count == 1 else "groups"
+    assert f"Rests on {count} {what}: about 10 test groups would decide it." in verdict.sentences[0]
+
+
+def test_ten_groups_may() -> None:
+    groups = torch.arange(SAMPLES) % 10
+    rows = row("one-hot", table(2.0, 0.4)), row("lls", table(1.0, 0.4, 1))
+    assert judged(*rows, groups=groups).kind == "cheaper"
+
+
+def test_verdict_interval_p_value_and_mark_agree() -> None:
+    """Whatever the costs: cheaper and dearer are outside 0, below 1 − level, and marked."""
+    random = np.random.default_rng(0)
+    kinds = set()
+    for _ in range(60):
+        costs = [
+            torch.from_numpy(level + spread * random.normal(size=(6, 1)) + random.normal(size=(6, SAMPLES)))
+            for level, spread in zip(random.choice([1.6, 2.0, 2.4], 3), random.choice([0.1, 0.4], 3), strict=True)
+        ]
+        rows = against_reference(
+            [row(*each) for each in zip(("one-hot", "lls", "uniform"), costs, strict=True)], 0.95, None
+        )
+        verdict, winner = judge_rows(rows, 0.05, "order"), next(each for each in rows if each.winner)
+        kinds.add(verdict.kind)
+        if verdict.kind in ("cheaper", "dearer"):
+            assert winner.marked
+            assert winner.p_value is not None
+            assert winner.p_value <= 0.05
+            assert verdict.low is not None
+            assert verdict.high is not None
+            assert not verdict.low <= 0 <= verdict.high
+        elif winner.marked and verdict.kind == "undecided":
+            assert verdict.estimate is not None
+            assert abs(verdict.estimate) <= 0.05
+    assert kinds >= {"cheaper", "dearer", "undecided"}

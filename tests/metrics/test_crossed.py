@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from labelspace.metrics.crossed import Spread, combined, obstacle, remark, rescaled, two_sided, units_of
+from labelspace.metrics.crossed import Spread, combined, ends, obstacle, remark, sides, units_of
 
 
 def test_the_variance_is_that_of_simulated_means() -> None:
@@ -44,8 +44,8 @@ def test_words() -> None:
 def test_the_interval_has_the_width_of_students_t() -> None:
     from scipy.stats import t
 
-    low, high = rescaled(np.linspace(-1, 1, 1001), 0.0, 10.0, Spread(4.0, 3.0), 0.95)
+    low, high = ends(10.0, Spread(4.0, 3.0), 0.95)
     half = t.ppf(0.975, 3) * 2
     assert (low, high) == (pytest.approx(10 - half), pytest.approx(10 + half))
-    assert two_sided(half, Spread(4.0, 3.0)) == pytest.approx(0.05)
-    assert (two_sided(0.0, Spread(0.0, 3.0)), two_sided(1.0, Spread(0.0, 3.0))) == (1.0, 0.0)
+    assert sides(half, Spread(4.0, 3.0)) == pytest.approx((0.975, 0.025))
+    assert [sides(each, Spread(0.0, 3.0)) for each in (0.0, 1.0, -1.0)] == [(0.5, 0.5), (1.0, 0.0), (0.0, 1.0)]

@@ -51,7 +51,9 @@ CALLS = {
     metrics.smallest_effect: ({"differences": CURVE}, {}),
     metrics.linear_probe: ({"train_x": FEATURES, "train_y": Y, "test_x": FEATURES, "test_y": Y}, {}),
     metrics.student_accuracy: ({"student_scores": SCORES, "y": Y, "teacher_scores": SCORES}, {}),
-    metrics.paired_interval: ({"a": SCORES, "b": SCORES.flip(0)}, {"resamples": 20, "seed": 0}),
+    metrics.paired_interval: ({"a": SCORES, "b": SCORES.flip(0)}, {}),
+    metrics.effective_samples: ({"a": SCORES, "b": SCORES.flip(0)}, {}),
+    metrics.corrected_interval: ({"differences": CURVE}, {"test_share": 0.25}),
     metrics.metric_interval: (
         {"outputs": torch.stack([Y, Y.flip(0)]), "y": Y, "reference": torch.stack([Y.flip(0), Y])},
         {"metric": metrics.accuracy, "resamples": 5, "seed": 0},

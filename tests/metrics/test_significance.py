@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from torch.testing import assert_close
 
-from labelspace.metrics.significance import holm, sign_flip_test, smallest_effect
+from labelspace.metrics.significance import corrected_interval, effective_samples, holm, sign_flip_test, smallest_effect
 
 
 def test_three_seeds_by_hand():
@@ -104,3 +104,35 @@ def test_the_smallest_effect_by_hand_and_by_simulation():
 def test_bad_input_says_what_is_wrong(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call()
+
+
+def test_how_many_samples_carry_a_difference() -> None:
+    reference = np.zeros((2, 10))
+    assert effective_samples(reference, reference) == 0
+    assert effective_samples(reference + 3, reference) == pytest.approx(10)
+    one = reference.copy()
+    one[:, 4] = 7
+    assert effective_samples(one, reference) == pytest.approx(1)
+    seeds_cancel = np.stack([np.arange(10.0), -np.arange(10.0)])
+    assert effective_samples(seeds_cancel, reference) == 0
+    # of groups the sums count: two of five samples each, one of which differs twice as much
+    weights = np.array([1.0] * 5 + [2.0] * 5)[None]
+    assert effective_samples(weights, 0 * weights, [0] * 5 + [1] * 5) == pytest.approx((5 + 10) ** 2 / (25 + 100))
+
+
+def test_tables_of_other_shapes_carry_no_difference() -> None:
+    with pytest.raises(ValueError, match=r"`b` of effective_samples must be of shape \(2, 3\) like `a`\. Got \(2, 4\)"):
+        effective_samples(torch.zeros(2, 3), torch.zeros(2, 4))
+
+
+def test_splits_that_share_training_samples_count_less() -> None:
+    values = np.random.default_rng(0).normal(-0.2, 0.1, size=10)
+    found = corrected_interval(values, test_share=1 / 4)
+    error = np.sqrt((1 / 10 + 1 / 4) * values.var(ddof=1))
+    half = stats.t.ppf(0.975, 9) * error
+    assert (found.low, found.high) == pytest.approx((values.mean() - half, values.mean() + half))
+    assert found.p_value == pytest.approx(2 * stats.t.sf(abs(values.mean()) / error, 9))
+    alone = corrected_interval([0.3], test_share=1 / 4)
+    assert (alone.estimate, alone.low, alone.high) == (pytest.approx(0.3), None, None)
+    with pytest.raises(ValueError, match="`test_share` of corrected_interval must be a number in"):
+        corrected_interval(values, test_share=0)

@@ -11,6 +11,7 @@ import torch
 from labelspace import Decision, LabelSpace, Run, ordinal, train
 from labelspace.serving.take_home import take_home
 from labelspace.sweeps.grid import grid, sweep
+from labelspace.training.build import Outline, make_learner, prepare
 from labelspace.training.config import make_config
 
 DIGITS = [str(number) for number in range(10)]
@@ -126,3 +127,19 @@ def test_a_damaged_option_file_is_noticed(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="damaged; the run is computed again"):
         pretrained(ordinal(DIGITS), out=tmp_path)
     assert isinstance(Run.load(run.folder).option_spaces["pretrained"], LabelSpace)
+
+
+@pytest.mark.parametrize("method", ["uniform", "lls", "lwal", "ols", "labelemb"])
+def test_a_model_starts_alike_whatever_the_method(method: str) -> None:
+    """Labels that draw, as the heads of label embeddings do, must not move what the model draws."""
+    config = make_config(data="digits", model="mlp-8", limit=50, seed=3)
+    outline = Outline.of(prepare(config).dataset)
+    plain, other = (
+        make_learner(config.model_copy(update={"method": each}), outline, None).model.state_dict()
+        for each in ("onehot", method)
+    )
+    assert plain.keys() == other.keys()
+    alike = [name for name in plain if plain[name].shape == other[name].shape]
+    assert len(alike) >= len(plain) - 2  # of the output layer, where a method's labels have another size
+    for name in alike:
+        torch.testing.assert_close(other[name], plain[name], rtol=0, atol=0)

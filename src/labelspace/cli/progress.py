@@ -18,6 +18,7 @@ FEATURES = "computing features"
 PHASES = {
     "rehearsal": "choosing rate, decay and epochs",
     "tuning": "tuning strengths",
+    "finalists": "the best of them again",
     "seeds": "training seeds",
     "rivals": "rivals",
 }

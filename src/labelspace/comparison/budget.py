@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 
 from labelspace import _checks
-from labelspace.comparison.plan import TRIALS, Plan
+from labelspace.comparison.plan import FINALISTS, TRIALS, TUNING, Plan
 from labelspace.data.dataset import Dataset
 from labelspace.training.build import Job
 from labelspace.training.run import train_job
@@ -35,6 +35,7 @@ class Amount(NamedTuple):
     epochs: int
     trials: int
     enough: bool  # False: even the least takes longer than the budget
+    tuning: int = TUNING  # seeds that choices are made with
 
 
 def seconds(text: str) -> float:
@@ -125,20 +126,21 @@ def affordable(
         pace: seconds of one run.
         wanted: epochs that training to the end takes.
         rows: methods and controls.
-        seeds: runs of each after tuning.
+        seeds: runs of each after tuning, which has seeds of its own: three where they can be had, else one.
         workers: runs at a time.
-        most: trials that are worth it; a single one is no tuning, and the run of the first seed.
+        most: trials that are worth it; a single one is no tuning.
         before: runs before those of the rows.
 
     Example:
         >>> affordable(600, Pace(1.0), wanted=25, rows=10, seeds=3, workers=2)
-        Amount(epochs=11, trials=5, enough=True)
+        Amount(epochs=7, trials=5, enough=True, tuning=3)
     """
-    few = min(3, most)
-    for trials, least in ((most, max(SHORTEST, wanted // 4)), (few, max(SHORTEST, wanted // 8)), (few, SHORTEST)):
-        runs = before + rows * (trials + seeds if trials > 1 else seeds)
+    few, usual, short = min(3, most), max(SHORTEST, wanted // 4), max(SHORTEST, wanted // 8)
+    for trials, tuning, least in ((most, TUNING, usual), (few, TUNING, short), (few, 1, short), (few, 1, SHORTEST)):
+        tried = trials + (tuning - 1) * min(FINALISTS, trials) if trials > 1 else 0
+        runs = before + rows * (tried + seeds)
         left = budget * workers - runs * pace.after * OVERHEAD
         epochs = int(left / (runs * pace.epoch * OVERHEAD))
         if epochs >= least:
-            return Amount(min(epochs, wanted), trials, True)
-    return Amount(SHORTEST, few, False)
+            return Amount(min(epochs, wanted), trials, True, tuning)
+    return Amount(SHORTEST, few, False, 1)

@@ -28,6 +28,7 @@ class Bought(BaseModel):
     asked: Options = Field(description="how to train, before anything was chosen")
     chosen: Options = Field(description="epochs, and whatever else differs from what was asked")
     trials: int = Field(ge=1, description="of each method")
+    tuning: int = Field(default=1, ge=1, description="seeds of them")
     rehearsal: Listed[Rehearsed] = Field(default=(), description="what was tried for the reference")
 
     @classmethod
@@ -45,7 +46,13 @@ class Bought(BaseModel):
         chosen = {name: now[name] for name in now if name == "epochs" or now[name] != asked[name]}
         seconds = budgets.seconds(budget)
         return cls(
-            data=key, budget=seconds, asked=_asked(draft), chosen=chosen, trials=trials, rehearsal=plan.rehearsal
+            data=key,
+            budget=seconds,
+            asked=_asked(draft),
+            chosen=chosen,
+            trials=trials,
+            tuning=plan.tuning,
+            rehearsal=plan.rehearsal,
         )
 
     def after(self, plan: Plan) -> "Bought":
@@ -79,7 +86,8 @@ def taken_over(draft: Plan, key: str, budget: str, folder: Path) -> tuple[Plan, 
             config = make_config(**{**draft.training(), **found.chosen})
         except _checks.InputError:  # of another version
             continue
-        return draft.model_copy(update={"config": config, "trained_as": name, "rehearsal": found.rehearsal}), found
+        update = {"config": config, "trained_as": name, "rehearsal": found.rehearsal, "tuning": found.tuning}
+        return draft.model_copy(update=update), found
     return None
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from labelspace import _checks
-from labelspace.comparison.plan import TRIALS, Plan
+from labelspace.comparison.plan import FINALISTS, TRIALS, Plan
 from labelspace.criteria import criterion_class
 from labelspace.criteria.base import Tuned
 from labelspace.criteria.registry import methods as registered
@@ -179,15 +179,23 @@ def check_labels(entries: Sequence[Entry]) -> None:
         known.add(entry.file.lower())
 
 
-def count_runs(entries: Sequence[Entry], seeds: int) -> int:
-    """Return how many runs a comparison makes: trials on the first seed, and what the other seeds add.
+def count_runs(entries: Sequence[Entry], tried: Sequence[Entry], plan: Plan) -> int:
+    """Return how many runs a comparison makes: trials with one seed, the best of them with further ones, all seeds.
 
     Rows whose trainings are the same, as those of a space and of its shuffled form with two classes, share their runs.
+
+    Args:
+        entries: all of them.
+        tried: those with trials.
+        plan: how many seeds there are of each kind.
     """
     first, further = set(), {}
     for entry in entries:
-        first |= {_training(entry, options) for options in entry.trials()}
-        further[(_training(entry, entry.options), entry.values)] = seeds - 1
+        same = (_training(entry, entry.options), entry.values)
+        further[same] = len(plan.chosen_seeds)
+        if entry in tried:
+            first |= {_training(entry, options) for options in entry.trials()}
+            further[same] += (plan.tuning - 1) * min(FINALISTS, len(entry.trials()))
     return len(first) + sum(further.values())
 
 

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from labelspace.comparison.rows import Judged, change_of
+from labelspace.comparison.change import change_of
+from labelspace.comparison.rows import Judged
 from labelspace.metrics import Interval
 from labelspace.report.words import decimals_for, fixed, percent
 

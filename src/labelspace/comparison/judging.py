@@ -35,8 +35,8 @@ class Assessed(Protocol):
     def merits(self) -> list[float]:
         """Of each seed, what it is chosen by, on validation data: the largest is the best."""
 
-    def trial(self, value: float | None, run: Run) -> Trial:
-        """Return what the only run says of a strength."""
+    def trial(self, value: float | None, runs: Sequence[Run]) -> Trial:
+        """Return what the runs say of a strength."""
 
 
 class Trained(NamedTuple):

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from labelspace.comparison.budget import STEPS
+from labelspace.comparison.change import unguarded_change_of
 from labelspace.comparison.outcome import Outcome, Scores
-from labelspace.comparison.rows import Judged, change_of, make_row
+from labelspace.comparison.rows import Judged, make_row
 from labelspace.report.words import decimals_for, fixed, percent
 from labelspace.results import Options
 from labelspace.training.run import Run
@@ -65,7 +66,8 @@ def doubts(
         groups: of the test samples.
         level: of the interval that says whether it is better than a constant.
     """
-    moved = change_of(reference.costs, constant.costs, level, groups, fixed=True)
+    # whether samples are enough to decide is said of the verdict itself
+    moved = unguarded_change_of(reference.costs, constant.costs, level, groups, fixed=True)
     if moved is None:
         return None  # a constant that makes no costly mistake: there is nothing to learn, which the rows show
     if moved.high is not None and moved.high < 0:
@@ -87,7 +89,7 @@ def unhelped(row: Judged, constant: Judged, groups: Tensor | None, level: float)
         groups: of the test samples.
         level: of the interval that says whether they are better.
     """
-    moved = change_of(row.costs, constant.costs, level, groups, fixed=True)
+    moved = unguarded_change_of(row.costs, constant.costs, level, groups, fixed=True)
     if moved is None or (moved.high is not None and moved.high < 0):
         return []
     return [f"{row.label} costs {_costs(row, constant)}: these samples do not show that its scores help."]

@@ -150,14 +150,16 @@ class Outcome:
         """Return for each seed what it is chosen by: the largest is the best."""
         return [-cost for cost in self.validation_costs]
 
-    def trial(self, value: float | None, run: Run) -> Trial:
-        """Return what the only run here says of a strength."""
+    def trial(self, value: float | None, runs: Sequence[Run]) -> Trial:
+        """Return what the runs here say of a strength."""
+        first = runs[0].folder
         return Trial(
             value=value,
             validation_cost=self.validation_cost,
-            validation_accuracy=run.result["validation"]["accuracy"],
-            temperature=self.temperatures[0],
-            run=None if run.folder is None else run.folder.name,
+            validation_accuracy=_mean([run.result["validation"]["accuracy"] for run in runs]),
+            temperature=_mean(self.temperatures),
+            run=None if first is None else first.name,
+            seeds=len(runs),
         )
 
     def numbers(self, rule: str) -> dict[str, float]:

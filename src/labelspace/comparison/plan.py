@@ -1,5 +1,6 @@
 """The plan of a comparison: every choice, made before training, so that a file of it repeats the comparison exactly."""
 
+import itertools
 import json
 import re
 import tomllib
@@ -14,6 +15,8 @@ from labelspace.results import Options, Rehearsed
 from labelspace.training.config import FILLED_IN, Config, make_config
 
 TRIALS = 5
+TUNING, FIRST = 3, 1000  # seeds that choices are made with, and the first of them
+FINALISTS = 2  # strengths that are tried with all of these, after the first
 # of a configuration, what a comparison decides for each run by itself
 OF_A_RUN = ("method", "method_options", "space", "teacher", "seed", *FILLED_IN)
 TRAINING = tuple(name for name in Config.model_fields if name not in OF_A_RUN)
@@ -41,7 +44,8 @@ class Plan(BaseModel):
     cost: str | None = None
     actions: str | tuple[str, ...] | None = Field(None, description="tree: its nodes; or names of columns of prices")
     capacity: dict[str, float] | None = Field(None, description="the largest share of samples for some actions")
-    seeds: int | tuple[int, ...] = Field(6, description="how many, or which; the first one is the tuning seed too")
+    seeds: int | tuple[int, ...] = Field(6, description="how many, or which; what is judged")
+    tuning: int = Field(TUNING, ge=1, description="seeds that strengths and the winner are chosen with, none of seeds")
     strengths: dict[str, tuple[float, ...]] = Field(default_factory=dict, description="what is tried, per method")
     method_options: dict[str, Options] = Field(default_factory=dict, description="other options, per method")
     probabilities: Literal["as is", "inverted"] = "as is"
@@ -70,8 +74,14 @@ class Plan(BaseModel):
 
     @property
     def chosen_seeds(self) -> tuple[int, ...]:
-        """The seeds themselves, the tuning seed first."""
+        """The seeds themselves."""
         return tuple(range(self.seeds)) if isinstance(self.seeds, int) else self.seeds
+
+    @property
+    def tuning_seeds(self) -> tuple[int, ...]:
+        """The seeds that choices are made with: none that is judged, and the same however many of those there are."""
+        free = (seed for seed in itertools.count(FIRST) if seed not in self.chosen_seeds)
+        return tuple(itertools.islice(free, self.tuning))
 
     def training(self) -> Options:
         """Return what all runs share, by the names of ``Config``."""

@@ -22,7 +22,7 @@ from labelspace.comparison.entries import (
 )
 from labelspace.comparison.judging import Judging
 from labelspace.comparison.knowledge import discriminants
-from labelspace.comparison.plan import TRIALS, Plan, make_plan
+from labelspace.comparison.plan import TRIALS, TUNING, Plan, make_plan
 from labelspace.comparison.question import Question
 from labelspace.comparison.reading import Reading
 from labelspace.comparison.rehearsal import TUNED, USUAL_RUNS
@@ -116,7 +116,8 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
     entries, problems = buildable(entries, plan, job)
     plan = _with_files(plan, folder, question)
     rehearse = not repeated and _rehearses(question, job) and not plan.rehearsal
-    return Setting(plan, folder, question, job, judging, entries, rivals, [*problems, *hopeless], rehearse, bought)
+    problems = [*problems, *hopeless, *_one_seed(plan, entries)]
+    return Setting(plan, folder, question, job, judging, entries, rivals, problems, rehearse, bought)
 
 
 def _rehearses(question: Question, job: Job) -> bool:
@@ -129,6 +130,13 @@ def _rehearses(question: Question, job: Job) -> bool:
         expected = "left out for pairs of texts, whose trainings are too long to try several"
         raise _checks.fail("compare", "rehearse", expected, repr(wish), "Say --learning-rate and --epochs.")
     return "epochs" not in question.options and job.dataset.kind != "sequences" if wish is None else bool(wish)
+
+
+def _one_seed(plan: Plan, entries: list[Entry]) -> list[str]:
+    """Return that choices rest on one seed, where a budget or a wish made it so."""
+    if plan.tuning > 1 or not any(entry.tuned for entry in entries):
+        return []
+    return [f"Strengths and the winner were chosen with one seed; a larger --budget takes {TUNING}."]
 
 
 def _judging(plan: Plan, question: Question, job: Job) -> Judging:
@@ -174,6 +182,8 @@ def _kept(path: Path, wanted: Plan, question: Question, job: Job) -> Plan | None
         grids += [_strengths(wanted, trials) for trials in range(1, most)]
     grid = next((each for each in grids if each == found.strengths), grids[0])
     wanted = wanted.model_copy(update={"strengths": grid, "trained_as": found.trained_as})
+    if not {"epochs", "tuning"} & set(question.options):  # a budget buys these too
+        wanted = wanted.model_copy(update={"tuning": found.tuning})
     mine, theirs = wanted.plain(), found.plain()
     other = [name for name in sorted({*mine, *theirs} - skipped) if mine.get(name) != theirs.get(name)]
     if other:
@@ -316,6 +326,8 @@ def _affordable(
         trials = (amount.trials, amount.trials)
         tell("tight", {"budget": question.budget, "epochs": amount.epochs, "trials": trials})
     sized = plan.with_training(epochs=amount.epochs)
+    if "tuning" not in question.options:
+        sized = sized.model_copy(update={"tuning": amount.tuning})
     bought = Bought.of(plan, sized, job.dataset.key, question.budget, amount.trials)
     return sized.model_copy(update={"strengths": _strengths(plan, amount.trials)}), bought
 

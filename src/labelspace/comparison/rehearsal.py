@@ -102,7 +102,7 @@ class _Rehearsal:
     def best(self, choices: Sequence[Choice]) -> Choice:
         """Return the best of all that was tried so far and these; of equals the first, which is the more usual."""
         new = [choice for choice in choices if choice not in self.tried]
-        fields = {**self.plan.training(), "seed": self.plan.chosen_seeds[0], "method": self.method}
+        fields = {**self.plan.training(), "seed": self.plan.tuning_seeds[0], "method": self.method}
         configs = [make_config(**{**fields, **choice._asdict()}) for choice in new]
         for choice, run in zip(new, self.train(configs), strict=True):
             self.tried[choice] = math.inf if run is None else _nll(run)

@@ -1,15 +1,13 @@
 """The rows of the table: each method's numbers, its change against the free rival, and whether that is luck."""
 
-import math
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Self, TypedDict, TypeVar, Unpack
+from typing import NamedTuple, Self, TypedDict, TypeVar, Unpack
 
-import torch
 from pydantic import ConfigDict, Field
 from torch import Tensor
 
 from labelspace import metrics
+from labelspace.comparison.change import change_of
 from labelspace.comparison.outcome import Outcome
 from labelspace.metrics import Interval
 from labelspace.results import Change, Control, Listed, Options, Role, Row, Strength, Trial
@@ -26,8 +24,8 @@ class Compared(Row):
 
     moved: Interval | None = None
 
-    def against(self, moved: Interval | None, p_holm: float | None, winner: bool) -> Self:
-        """Return it with its change, whether that is luck, and whether it won."""
+    def against(self, moved: Interval | None, p_holm: float | None, level: float, winner: bool) -> Self:
+        """Return it with its change, whether that is luck at a level, and whether it won."""
         p_value = None if moved is None else moved.p_value
         return self.model_copy(
             update={
@@ -35,7 +33,7 @@ class Compared(Row):
                 "change": None if moved is None else Change.of(moved),
                 "p_value": p_value,
                 "p_holm": p_holm,
-                "marked": moved is not None and p_holm is not None and p_holm <= 1 - moved.level,
+                "marked": moved is not None and p_holm is not None and p_holm <= 1 - level,
                 "winner": winner,
             }
         )
@@ -112,7 +110,47 @@ def against_reference(rows: Sequence[Judged], level: float, groups: Tensor | Non
         groups: of the test samples.
         fixed: whether the question is about these very models, see ``change_of``.
     """
-    return corrected(rows, [change_of(row.costs, rows[0].costs, level, groups, fixed) for row in rows[1:]])
+    winner, level_of = winner_of(rows), level
+    if winner is not None and not (fixed and len(rows[0].costs) == 1):
+        level_of = winner.level(level)
+
+    def change(number: int, row: Judged) -> Interval | None:
+        wanted = level_of if winner is not None and number == winner.number else level
+        return change_of(row.costs, rows[0].costs, wanted, groups, fixed)
+
+    return corrected(rows, [change(number, row) for number, row in enumerate(rows[1:], 1)])
+
+
+class Winner(NamedTuple):
+    """The method that a verdict is about.
+
+    Args:
+        number: its place among the rows.
+        among: how many it was chosen from on the very networks that are judged; 1 where it was chosen on others.
+    """
+
+    number: int
+    among: int
+
+    def level(self, level: float) -> float:
+        """Return the level at which its interval holds for whichever method might have won (Bonferroni)."""
+        return 1 - (1 - level) / self.among
+
+
+def winner_of(rows: Sequence[Compared]) -> Winner | None:
+    """Return the winner on validation data: by trials on other networks than those judged, where all methods have them.
+
+    Chosen on the networks that are judged, the one that was lucky wins; its interval must hold for all of them then.
+    Controls and rivals are no candidates.
+    """
+    methods = [number for number, row in enumerate(rows) if row.role == "method"]
+    if not methods:
+        return None
+    tried = [rows[number].tried_merit for number in methods]
+    known = [merit for merit in tried if merit is not None]
+    if len(known) == len(tried):
+        return Winner(methods[known.index(max(known))], 1)
+    return Winner(max(methods, key=lambda number: rows[number].merit), len(methods))
 
 
 AnyCompared = TypeVar("AnyCompared", bound=Compared)
@@ -121,7 +159,9 @@ AnyCompared = TypeVar("AnyCompared", bound=Compared)
 def corrected(rows: Sequence[AnyCompared], changes: Sequence[Interval | None]) -> list[AnyCompared]:
     """Return the rows with their changes, p-values corrected for the number of methods, and the winner.
 
-    Controls are no candidates: they are not among the comparisons that are corrected, and cannot win.
+    The winner comes first, as the verdict does: its p-value is corrected where it was chosen on the networks that are
+    judged, and not where it was chosen before. Those of the other methods are corrected by Holm's method, and are not
+    below the winner's: where nothing is shown of it, nothing is of them. Controls are not corrected and cannot win.
 
     Args:
         rows: the reference first.
@@ -131,46 +171,13 @@ def corrected(rows: Sequence[AnyCompared], changes: Sequence[Interval | None]) -
     methods = [number for number, row in enumerate(rows) if row.role == "method"]
     tested = [(number, change.p_value) for number, change in enumerate(moved) if number in methods and change]
     known = [(number, p_value) for number, p_value in tested if p_value is not None]
-    holm = dict(
-        zip((number for number, _ in known), metrics.holm([p for _, p in known]).tolist(), strict=True) if known else []
-    )
-    winner = max(methods, key=lambda number: rows[number].merit) if methods else None
-    return [row.against(moved[number], holm.get(number), number == winner) for number, row in enumerate(rows)]
-
-
-def change_of(
-    costs: Tensor, reference: Tensor, level: float, groups: Tensor | None = None, fixed: bool = False
-) -> Interval | None:
-    """Return the relative change of the mean cost; None where the reference makes no costly mistake.
-
-    Args:
-        costs: ``(seeds, samples)``.
-        reference: of the same seeds and samples.
-        level: of the interval.
-        groups: of the samples.
-        fixed: whether the question is about these very models. One model each then has an interval, over samples
-            alone; it says nothing about what another training would give.
-    """
-    if float(reference.mean()) <= 0:
-        return None
-    if torch.equal(costs, reference) and (fixed or len(costs) > 1):
-        return _unmoved(costs, level, groups)
-    single = fixed and len(costs) == 1 and (groups is None or len(torch.unique(groups)) > 1)
-    # the one model twice: seeds that do not differ add nothing to the variance, and only samples are left to chance
-    times = 2 if single else 1
-    tables = costs.repeat(times, 1), reference.repeat(times, 1)
-    found = metrics.paired_interval(tables[0], tables[1], groups=groups, level=level, relative=True)
-    return replace(found, seeds=1, note="over test samples alone: these models, not others") if single else found
-
-
-def _unmoved(costs: Tensor, level: float, groups: Tensor | None) -> Interval:
-    """Return the interval where no decision differs: what n samples did not show may still happen to 3 in n of them.
-
-    The 3 is ``−log(1 − level)`` at 95 percent: where p of all samples differ, n of them show none with probability
-    ``(1 − p)^n``, about ``e^(−pn)``.
-    """
-    seeds, samples = costs.shape
-    units = samples if groups is None else len(torch.unique(groups))
-    half = -math.log(1 - level) / units * float(costs.max()) / float(costs.mean())
-    drawn = "" if groups is None else f"; {units} groups of samples"
-    return Interval(0.0, -half, half, level, seeds, samples, f"no decision differs{drawn}", 1.0)
+    winner = winner_of(rows)
+    won = None if winner is None else winner.number
+    first = 1.0 if winner is None else min(1.0, winner.among * dict(known).get(winner.number, 1.0))
+    others = [(number, p_value) for number, p_value in known if number != won]
+    later = metrics.holm([p for _, p in others]).tolist() if others else []
+    holm = {number: max(first, p) for (number, _), p in zip(others, later, strict=True)}
+    if won in dict(known):
+        holm[won] = first
+    level = min((change.level for change in changes if change is not None), default=1.0)
+    return [row.against(moved[number], holm.get(number), level, number == won) for number, row in enumerate(rows)]

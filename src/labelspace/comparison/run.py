@@ -13,14 +13,14 @@ from labelspace.comparison import folder as folders
 from labelspace.comparison.budget import too_short
 from labelspace.comparison.entries import Named, check_methods, count_runs
 from labelspace.comparison.judging import Trained
-from labelspace.comparison.plan import Plan
+from labelspace.comparison.plan import FINALISTS, Plan
 from labelspace.comparison.planning import Setting, set_up, write_plan
 from labelspace.comparison.question import IN_MEMORY, Question
 from labelspace.comparison.rehearsal import rehearse
 from labelspace.comparison.result import Comparison
 from labelspace.comparison.rivals import asked
 from labelspace.comparison.summary import VERSIONS, data_facts, title_of, training_words
-from labelspace.comparison.training import Report, Told, Trainer
+from labelspace.comparison.training import Report, Told, Trainer, to_try
 from labelspace.criteria.registry import method_name
 from labelspace.data.given import OF_DATA, as_dataset, data_options
 from labelspace.models.registry import model_name
@@ -77,8 +77,8 @@ def compare(
             names the true classes and whose columns name the decided ones; without it what the space implies.
             Columns that are no classes are actions.
         model: a name, a torch module, or a function ``(input_shape, output_dim) -> module``; ``"auto"`` if left out.
-        seeds: how many (six if left out; fewer are only indicative), or a list of which; strengths are tuned on the
-            first.
+        seeds: how many (six if left out; fewer are only indicative), or a list of which. Strengths and the winner are
+            chosen with others, which are not judged.
         budget: a span of time, two minutes if left out: it sets epochs and the number of trials, unless ``epochs`` is
             given.
         rivals: classifiers that people have anyway, as rows beside the methods: names of scikit-learn's classes or
@@ -174,7 +174,8 @@ def _answered(
 ) -> Result:
     """Train and judge everything; return what was found, which may have been found before."""
     dataset, job = setting.question.dataset, setting.job
-    known = {} if earlier is None else {trial.run: trial for row in earlier.rows for trial in row.trials if trial.run}
+    told = [] if earlier is None else [trial for row in earlier.rows for trial in row.trials]
+    known = {(trial.run, trial.seeds): trial for trial in told if trial.run}
     trainer = Trainer(setting.plan, setting.folder, setting.judging, dataset, job, executor, report, known, elsewhere)
     # small tensors beside busy workers: a second thread would only wait for them
     with own_threads_and_draws(setting.job.config), threadpool_limits(1):
@@ -271,8 +272,9 @@ def _announced(setting: Setting) -> Told:
     shown = {entry.label for entry in entries}
     left_out = [each.name for each in map(Named.read, plan.methods) if each.label not in shown]
     seeds = len(plan.chosen_seeds)
-    tuned = [entry for entry in entries if entry.tuned]
-    trials = sum(len(entry.trials()) for entry in tuned)
+    tried_first = to_try(entries)
+    trials = sum(len(entry.trials()) for entry in tried_first)
+    finalists = sum(min(FINALISTS, len(entry.trials())) for entry in tried_first) * (plan.tuning - 1)
     fits = [entry for entry in setting.rivals for _ in range(1 if entry.once else seeds)]
     # of those that have a strength; the others have nothing to try
     tried = [len(entry.trials()) for entry in entries if entry.option is not None] or [1]
@@ -289,8 +291,13 @@ def _announced(setting: Setting) -> Told:
         "epochs": plan.config.epochs,
         "training": _trained_how(plan),
         "trials": (min(tried), max(tried)),
-        "phases": {"tuning": trials, "seeds": len(entries) * seeds - len(tuned), "rivals": len(fits)},
-        "runs": count_runs(entries, seeds),
+        "phases": {
+            "tuning": trials,
+            "finalists": finalists,
+            "seeds": len(entries) * seeds,
+            "rivals": len(fits),
+        },
+        "runs": count_runs(entries, tried_first, plan),
     }
 
 

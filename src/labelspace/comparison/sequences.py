@@ -15,7 +15,7 @@ from labelspace.comparison.judging import Found, Trained, choose
 from labelspace.comparison.knowledge import Spoken
 from labelspace.comparison.learned import LONGER, unfinished
 from labelspace.comparison.plan import Plan
-from labelspace.comparison.rows import Compared, corrected
+from labelspace.comparison.rows import Compared, corrected, winner_of
 from labelspace.comparison.text_verdict import judge_texts
 from labelspace.comparison.texts import neighbourhood, side_by_side
 from labelspace.comparison.verdict import doubted
@@ -74,13 +74,15 @@ class Translated:
         """Return for each seed the measure on validation data."""
         return [run.result["validation"][self.by.name.lower()] for run in self.runs]
 
-    def trial(self, value: float | None, run: Run) -> Trial:
-        """Return what the only run here says of a strength."""
+    def trial(self, value: float | None, runs: Sequence[Run]) -> Trial:
+        """Return what the runs here say of a strength."""
+        first, count = runs[0].folder, len(runs)
         return Trial(
             value=value,
-            validation_accuracy=run.result["validation"]["accuracy"],
-            validation_quality=self.merits[0],
-            run=None if run.folder is None else run.folder.name,
+            validation_accuracy=sum(run.result["validation"]["accuracy"] for run in runs) / count,
+            validation_quality=sum(self.merits) / count,
+            run=None if first is None else first.name,
+            seeds=count,
         )
 
     @cached_property
@@ -209,7 +211,11 @@ class Sequences:
         level = self.plan.level
         outcomes = [each.outcome for each in trained if isinstance(each.outcome, Translated)]
         rows = [self._row(each, outcome) for each, outcome in zip(trained, outcomes, strict=True)]
-        rows = corrected(rows, [outcome.change(outcomes[0], level) for outcome in outcomes[1:]])
+        chosen = winner_of(rows)
+        assert chosen is not None
+        levels = [chosen.level(level) if number == chosen.number else level for number in range(1, len(rows))]
+        pairs = zip(outcomes[1:], levels, strict=True)
+        rows = corrected(rows, [outcome.change(outcomes[0], each) for outcome, each in pairs])
         best, seed = choose(trained, rows)
         seeds = len(trained[best].runs)
         winner = next(number for number, row in enumerate(rows) if row.winner)

@@ -10,10 +10,11 @@ from torch import Tensor
 
 import labelspace
 from labelspace import metrics
+from labelspace.comparison.change import change_of
 from labelspace.comparison.knowledge import Knowledge
 from labelspace.comparison.outcome import Judge, Outcome
 from labelspace.comparison.plan import TRAINING, Plan
-from labelspace.comparison.rows import Judged, change_of
+from labelspace.comparison.rows import Judged
 from labelspace.data.dataset import Dataset
 from labelspace.data.splits import leak_sentences
 from labelspace.metrics.accuracy import level_groups
@@ -179,7 +180,20 @@ def caveats(
     found = [*problems]
     if dataset is not None:
         found += _data(dataset)
-    return [*found, *_badly_priced(rows, groups, level), *_selective(rows, level)]
+    return [*found, *_badly_priced(rows, groups, level), *_selective(rows, level), *_at_an_end(rows)]
+
+
+def _at_an_end(rows: Sequence[Judged]) -> list[str]:
+    """Return that the winner's strength is the weakest or strongest of several: the best may lie beyond."""
+    winner = next((row for row in rows if row.winner), None)
+    if winner is None or winner.strength is None:
+        return []
+    tried = sorted(trial.value for trial in winner.trials if trial.value is not None)
+    symbol, value = winner.strength.symbol or winner.strength.name, winner.strength.value
+    if len(tried) < 3 or value not in (tried[0], tried[-1]):
+        return []
+    which = "weakest" if value == tried[0] else "strongest"
+    return [f"{winner.label} was best with the {which} {symbol} that was tried, {value:g}: others may be better still."]
 
 
 def _data(dataset: Dataset) -> list[str]:

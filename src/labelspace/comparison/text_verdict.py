@@ -50,5 +50,5 @@ def _moved(change: Interval) -> str:
     shown = points(change.estimate, change.low, change.high)
     if change.low is None or change.high is None:
         return shown
-    named = "" if change.level == USUAL else f" ({100 * change.level:g}{THIN}% interval)"
+    named = "" if change.level == USUAL else f" ({100 * change.level:.4g}{THIN}% interval)"
     return f"{shown} {points_interval(change.low, change.high, change.estimate)}{named}"

@@ -1,4 +1,7 @@
-"""Train every row: the trials of its strength on one seed, the choice on validation data, then all seeds."""
+"""Train every row: the trials of its strength, the choice on validation data, then all seeds, none of which chose.
+
+Of a network that was chosen for doing well, how well it does says little: choices are made on networks of other seeds.
+"""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +12,7 @@ from typing import TypedDict
 from labelspace._checks import WorkError
 from labelspace.comparison.entries import Entry
 from labelspace.comparison.judging import Judging, Trained
-from labelspace.comparison.plan import Plan
+from labelspace.comparison.plan import FINALISTS, Plan
 from labelspace.data.dataset import Dataset
 from labelspace.results import Options, Trial
 from labelspace.sweeps.executors import Executor
@@ -44,7 +47,7 @@ class Told(TypedDict, total=False):
     trials: tuple[int, int]  # of a method, the fewest and the most
     phases: dict[str, int]  # the runs of each
     runs: int
-    phase: str  # rehearsal, tuning, seeds or rivals
+    phase: str  # rehearsal, tuning, finalists, seeds or rivals
     done: int  # runs of the phase, or samples
     of: int
     seconds: float
@@ -68,7 +71,7 @@ class Trainer:
         job: of the reference: the data as all runs are trained on.
         executor: where to compute.
         report: told of every finished run.
-        known: trials that were judged before, by the names of their runs.
+        known: trials that were judged before, by the name of their first run and how many there were.
         elsewhere: folders of runs of other comparisons, of which finished ones are taken over.
     """
 
@@ -81,7 +84,7 @@ class Trainer:
         job: Job,
         executor: Executor | None,
         report: Report | None,
-        known: Mapping[str, Trial] = MappingProxyType({}),
+        known: Mapping[tuple[str, int], Trial] = MappingProxyType({}),
         elsewhere: Sequence[Path] = (),
     ) -> None:
         """Keep what all runs share."""
@@ -91,7 +94,6 @@ class Trainer:
         self.seeds = plan.chosen_seeds
         self.problems: list[str] = []
         self.failures: list[Failure] = []
-        self.tuned: dict[str, Run] = {}  # of each row, the run of the strength that was chosen
         self.there: dict[str, bool] = {}  # of each run, whether it was finished before
 
     def train(self, entries: Sequence[Entry]) -> list[Trained]:
@@ -100,18 +102,16 @@ class Trainer:
         for entry in entries:
             if entry.space is not None:
                 entry.space.save(self._space_file(entry))
-        trials = self._trials([entry for entry in entries if entry.tuned])
-        kept = [entry for entry in entries if not entry.tuned or trials[entry.label]]
+        tried = to_try(entries)
+        trials = self._trials(tried)
+        kept = [entry for entry in entries if entry not in tried or trials[entry.label]]
         self._check_enough({entry.role for entry in kept})
         chosen = {entry.label: _cheapest(entry, trials.get(entry.label, [])) for entry in kept}
-        # the tuning seed is one of the seeds: its run of the chosen strength is not done again
-        pairs = [(entry, seed) for entry in kept for seed in self.seeds[1 if entry.tuned else 0 :]]
+        pairs = [(entry, seed) for entry in kept for seed in self.seeds]
         final = self.runs("seeds", [self._config(entry, chosen[entry.label], seed) for entry, seed in pairs])
         if all(run is None for run in final):
             raise SweepError(self.failures)
-        runs: dict[str, list[Run | None]] = {
-            entry.label: [self.tuned[entry.label]] if entry.label in self.tuned else [] for entry in kept
-        }
+        runs: dict[str, list[Run | None]] = {entry.label: [] for entry in kept}
         for (entry, _), run in zip(pairs, final, strict=True):
             runs[entry.label].append(run)
         found = [self._trained(entry, trials, chosen[entry.label], runs[entry.label]) for entry in kept]
@@ -138,16 +138,31 @@ class Trainer:
             raise WorkError(f"Too many runs failed to compare anything; the finished ones are kept. {reason}")
 
     def _trials(self, entries: Sequence[Entry]) -> dict[str, list[Trial]]:
-        """Return what was tried for every row; of the runs themselves only the chosen ones are kept."""
+        """Return what was tried for every row: all strengths with one seed, the best of them with the others too."""
+        first, *further = self.plan.tuning_seeds
         options = [(entry, each) for entry in entries for each in entry.trials()]
-        tried = self.runs("tuning", [self._config(entry, each, self.seeds[0]) for entry, each in options])
+        tried = self.runs("tuning", [self._config(entry, each, first) for entry, each in options])
         found: dict[str, list[Trial]] = {entry.label: [] for entry in entries}
+        runs: dict[tuple[str, float | None], list[Run]] = {}
         for (entry, each), run in zip(options, tried, strict=True):
-            trial = None if run is None else self._trial(entry, each, run)
+            trial = None if run is None else self._trial(entry, each, [run])
             if trial is not None and run is not None:
                 found[entry.label].append(trial)
-                if _best(found[entry.label]) is trial:
-                    self.tuned[entry.label] = run
+                runs[entry.label, trial.value] = [run]
+        best = {label: [trial.value for trial in _ranked(each)[:FINALISTS]] for label, each in found.items()}
+        finalists = [(entry, each) for entry, each in options if entry.strength(each) in best[entry.label]]
+        again = [(entry, each, seed) for entry, each in finalists for seed in further]
+        for (entry, each, _), run in zip(
+            again, self.runs("finalists", [self._config(*every) for every in again]), strict=True
+        ):
+            if run is not None:
+                runs[entry.label, entry.strength(each)].append(run)
+        for entry, each in finalists if further else ():
+            value = entry.strength(each)
+            trial = self._trial(entry, each, runs[entry.label, value])
+            places = [place for place, old in enumerate(found[entry.label]) if old.value == value]
+            if trial is not None:
+                found[entry.label][places[0]] = trial
         return found
 
     def _trained(
@@ -157,7 +172,7 @@ class Trainer:
         present = [run for run in runs if run is not None]
         if len(present) < len(self.seeds):
             return None
-        tried = trials.get(entry.label) or [trial for trial in [self._trial(entry, options, present[0])] if trial]
+        tried = trials.get(entry.label) or [trial for trial in [self._trial(entry, options, present[:1])] if trial]
         if not tried:
             return None
         return Trained(entry, tried, options, present, self.judging.assessed(entry, options, present))
@@ -205,28 +220,39 @@ class Trainer:
     def _space_file(self, entry: Entry) -> Path:
         return self.folder / "spaces" / entry.file
 
-    def _trial(self, entry: Entry, options: Options, run: Run) -> Trial | None:
-        """Return what a run says of a strength; None where it cannot be judged, which is noted."""
-        assert run.folder is not None
-        if run.folder.name in self.known:
-            return self.known[run.folder.name]
+    def _trial(self, entry: Entry, options: Options, runs: Sequence[Run]) -> Trial | None:
+        """Return what runs say of a strength; None where they cannot be judged, which is noted."""
+        first = runs[0].folder
+        assert first is not None
+        if (first.name, len(runs)) in self.known:
+            return self.known[first.name, len(runs)]
         try:
-            return self.judging.assessed(entry, options, [run]).trial(entry.strength(options), run)
+            return self.judging.assessed(entry, options, runs).trial(entry.strength(options), runs)
         except ValueError as error:  # targets of this strength that cannot be inverted
             self.problems.append(f"{entry.label} ({options}) cannot be judged: {error}")
             return None
 
 
-def _best(trials: Sequence[Trial]) -> Trial:
-    """Return the trial that did best on validation data; of equals, the weakest."""
-    return max(trials, key=lambda trial: trial.merit)
+def to_try(entries: Sequence[Entry]) -> list[Entry]:
+    """Return the rows that are tried before they are judged: where there is a choice of strengths.
+
+    Where some method has one, all methods are tried, since the winner among them is chosen on these trials.
+    """
+    some = any(entry.tuned for entry in entries)
+    several = sum(entry.role == "method" for entry in entries) > 1
+    return [entry for entry in entries if entry.tuned or (some and several and entry.role == "method")]
+
+
+def _ranked(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the trials, those of most seeds first, of these the best on validation data; of equals the weakest."""
+    return sorted(trials, key=lambda trial: (-trial.seeds, -trial.merit))
 
 
 def _cheapest(entry: Entry, trials: Sequence[Trial]) -> Options:
     """Return the options that were chosen; those of the only trial where there was no choice."""
     if not trials:
         return entry.trials()[0]
-    value = _best(trials).value
+    value = _ranked(trials)[0].value
     return next(options for options in entry.trials() if entry.option is None or options[entry.option] == value)
 
 

@@ -7,12 +7,13 @@ from statistics import NormalDist
 from torch import Tensor
 
 from labelspace import metrics
+from labelspace.comparison.change import change_of, resting
 from labelspace.comparison.headline import costs, helps, worth
-from labelspace.comparison.rows import Judged, change_of
+from labelspace.comparison.rows import Judged
 from labelspace.criteria import criterion_class, methods
 from labelspace.metrics import Interval
 from labelspace.report.words import THIN, interval, percent
-from labelspace.results import Cause, Kind, Verdict
+from labelspace.results import Cause, Kind, Likely, Verdict
 
 MOST = 0.75  # of the winner's gain: what smoothing that knows nothing must reach to be called the cause
 CREDITED = {"blindly": "Smoothing", "learning": "Learned smoothing"}
@@ -34,17 +35,21 @@ def enough_seeds(level: float) -> int:
 def kind_of(interval: Interval | None, margin: float) -> Kind:
     """Return the verdict that an interval of a relative change allows.
 
+    A change that is there beyond doubt, but as likely as not too small to matter, is neither cheaper nor dearer.
+
     Example:
         >>> kind_of(Interval(-0.3, -0.4, -0.2, 0.95, 6, 9), 0.05), kind_of(Interval(0.0, -0.04, 0.03, 0.95, 6, 9), 0.05)
         ('cheaper', 'no difference')
+        >>> kind_of(Interval(-0.034, -0.06, -0.01, 0.95, 6, 9), 0.05)
+        'undecided'
     """
     if interval is None or interval.low is None or interval.high is None:
         return "undecided"
     if metrics.equivalent(interval, margin):
         return "no difference"
-    if interval.high < 0:
+    if interval.high < 0 and interval.estimate < -margin:
         return "cheaper"
-    return "dearer" if interval.low > 0 else "undecided"
+    return "dearer" if interval.low > 0 and interval.estimate > margin else "undecided"
 
 
 def judge_rows(
@@ -68,13 +73,13 @@ def judge_rows(
     reference = rows[0]
     winner = next(row for row in rows if row.winner)
     kind = kind_of(winner.moved, margin)
-    cause, reason = _cause(rows, winner, word, groups) if kind == "cheaper" else (None, "")
+    cause, reason = _cause(rows, winner, word, groups, margin) if kind == "cheaper" else (None, "")
     seeds, enough = len(winner.costs), enough_seeds(level)
-    sentences = [_main(reference, winner, kind, margin, groups, level)]
+    sentences = [_main(reference, winner, kind, margin, groups, level), _likely(winner, margin)]
     few = few_words(seeds, enough) if winner.method else ""  # given models are what they are, however they were trained
     parts = helps(rows, groups, level), worth(best or winner, reference), reason, few
-    sentences += [text for text in parts if text]
-    return verdict_of(kind, winner.label, winner.moved, margin, cause, seeds < enough, sentences, level)
+    said = [text for text in (*sentences, *parts) if text]
+    return verdict_of(kind, winner.label, winner.moved, margin, cause, seeds < enough, said, level)
 
 
 def doubted(verdict: Verdict, doubt: str) -> Verdict:
@@ -101,6 +106,7 @@ def verdict_of(
     level: float,
 ) -> Verdict:
     """Return a verdict from an interval and what was made of it."""
+    likely = None if moved is None else metrics.chances(moved, margin)
     return Verdict(
         kind=kind,
         subject=subject,
@@ -112,6 +118,7 @@ def verdict_of(
         indicative=indicative,
         sentences=tuple(sentences),
         level=level,
+        chances=None if likely is None else Likely(**likely._asdict()),
     )
 
 
@@ -134,7 +141,7 @@ def _moved(change: Interval) -> str:
     ends = interval(change.low, change.high)
     if change.low is None or change.high is None:
         return percent(change.estimate)
-    named = "" if change.level == USUAL else f" ({100 * change.level:g}{THIN}% interval)"
+    named = "" if change.level == USUAL else f" ({100 * change.level:.4g}{THIN}% interval)"
     return f"{percent(change.estimate)} {ends}{named}"
 
 
@@ -147,7 +154,7 @@ def _main(reference: Judged, winner: Judged, kind: Kind, margin: float, groups: 
     if kind == "no difference":
         return f"{text}, {reference.label} {before}: {moved}, inside ±{percent(margin, sign=False)}."
     if kind == "undecided":
-        return f"{text}, {reference.label} {before}: {moved}.{_visible(winner)}"
+        return f"{text}, {reference.label} {before}: {moved}.{_open(reference, winner, margin, groups)}"
     return f"{text} instead of {before}: {moved}{_accuracy(reference, winner, groups, level)}."
 
 
@@ -163,10 +170,26 @@ def _accuracy(reference: Judged, winner: Judged, groups: Tensor | None, level: f
     return f"; accuracy {verb} {plain.mean():.3f} → {right.mean():.3f}{since}"
 
 
-def _visible(winner: Judged) -> str:
-    """Return the change that would have been seen four times in five, from the interval's own width."""
+def _open(reference: Judged, winner: Judged, margin: float, groups: Tensor | None) -> str:
+    """Return why nothing is decided: few samples, a change that hardly matters, or one too small to be seen."""
+    few = resting(winner.costs, reference.costs, groups)
+    if few is not None:
+        return f" {few.text[0].upper()}{few.text[1:]}."
+    if winner.moved is not None and winner.moved.p_value is not None and winner.moved.p_value < 1 - winner.moved.level:
+        return f" It is there, but may well be inside ±{percent(margin, sign=False)}."
     least = visible(winner.moved)
     return "" if least is None else f" A change of about {percent(least, sign=False)} could have been seen."
+
+
+def _likely(winner: Judged, margin: float) -> str:
+    """Return how likely the change is one that matters; of trainings, for this split of the data alone."""
+    likely = None if winner.moved is None else metrics.chances(winner.moved, margin)
+    if likely is None:
+        return ""
+    shown = [f"{100 * each:.0f}{THIN}%" for each in likely]
+    within = percent(margin, sign=False)
+    where = "For this split of the data" if winner.method else "On data like these"
+    return f"{where}: cheaper by more than {within} {shown[0]} likely, within ±{within} {shown[1]}, dearer {shown[2]}."
 
 
 def visible(moved: Interval | None) -> float | None:
@@ -178,15 +201,20 @@ def visible(moved: Interval | None) -> float | None:
     return (moved.high - moved.low) / 2 * (quantile + NormalDist().inv_cdf(POWER)) / quantile
 
 
-def _cause(rows: Sequence[Judged], winner: Judged, word: str, groups: Tensor | None) -> tuple[Cause | None, str]:
-    """Return what made the winner cheaper: compare it with smoothing that knows nothing of the classes."""
+def _cause(
+    rows: Sequence[Judged], winner: Judged, word: str, groups: Tensor | None, margin: float
+) -> tuple[Cause | None, str]:
+    """Return what made the winner cheaper: compare it with smoothing that knows nothing of the classes.
+
+    That it was not the structure is said where both cost the same within the margin, not where neither is shown.
+    """
     controls = [row for row in rows if row.of == winner.label]
     blind = controls + [row for row in rows if _smooths(row) == "blindly" and row is not winner]
     equals = [row for row in blind if not _below(_against(winner, row, groups))]
     best = min(equals, key=lambda row: row.headline.cost, default=None)
     if best is not None and _as_good(best, rows[0], winner):
         how = "better" if _below(_against(best, winner, groups)) else "about as well"
-        known = f", not the {word}" if controls else _structure(rows, word, groups)
+        known = _added(winner, best, word, groups, margin) if controls else _structure(rows, word, groups)
         return "smoothing", f"{_named(best)} {'does' if best.control else 'do'} {how}: smoothing did it{known}."
     if _smooths(winner) and not winner.structured:
         # they know nothing of the classes to begin with: whatever they gained, the space did not give it to them
@@ -199,6 +227,13 @@ def _cause(rows: Sequence[Judged], winner: Judged, word: str, groups: Tensor | N
     if winner.structured:
         return "unclear", f"No controls ran for {winner.label} labels: what did it is unclear."
     return None, ""
+
+
+def _added(winner: Judged, blind: Judged, word: str, groups: Tensor | None, margin: float) -> str:
+    """Return whether the structure adds nothing to smoothing: both cost the same, or the blind one less."""
+    moved = _against(winner, blind, groups)
+    same = moved is not None and (metrics.equivalent(moved, margin) or (moved.low is not None and moved.low > 0))
+    return f", not the {word}" if same else f"; that the {word} adds to it is not shown"
 
 
 def _smooths(row: Judged) -> str:
@@ -236,7 +271,7 @@ def _structure(rows: Sequence[Judged], word: str, groups: Tensor | None) -> str:
     mine, other = costs(structured.headline.cost, best.headline.cost)
     if all(_below(_against(structured, row, groups)) for row in controls):
         return f"; the {word} helps {structured.label} labels ({mine}) beyond their controls ({other})"
-    return f", not the {word}: {structured.label} labels ({mine}) are not shown to beat their controls ({other})"
+    return f"; that the {word} helps is not shown: {structured.label} labels cost {mine}, their controls {other}"
 
 
 def few_words(seeds: int, enough: int) -> str:

@@ -16,13 +16,14 @@ from labelspace.metrics.curves import (
     risk_coverage_area,
     risk_coverage_curve,
 )
-from labelspace.metrics.intervals import Interval, equivalent, paired_interval
+from labelspace.metrics.intervals import Chances, Interval, chances, equivalent, paired_interval
 from labelspace.metrics.probability import brier, calibration_error, class_calibration_error, nll
 from labelspace.metrics.probes import StudentAccuracy, linear_probe, student_accuracy, superclass_accuracy
 from labelspace.metrics.resampled import metric_interval
-from labelspace.metrics.significance import holm, sign_flip_test, smallest_effect
+from labelspace.metrics.significance import corrected_interval, effective_samples, holm, sign_flip_test, smallest_effect
 
 __all__ = [
+    "Chances",
     "CostlyConfusion",
     "Interval",
     "RiskCoverage",
@@ -32,9 +33,12 @@ __all__ = [
     "balanced_accuracy",
     "brier",
     "calibration_error",
+    "chances",
     "class_calibration_error",
     "confusion_counts",
+    "corrected_interval",
     "costliest_confusions",
+    "effective_samples",
     "epochs_saved",
     "equivalent",
     "expected_cost",

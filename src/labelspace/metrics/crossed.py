@@ -77,31 +77,22 @@ def combined(of_seeds: float, of_units: float, of_rest: float, seeds: int, units
     return Spread(variance, max(variance**2 / spread, fewest) if spread > 0 else fewest)
 
 
-def rescaled(drawn: Array, middle: float, centre: float, spread: Spread, level: float) -> tuple[float, float]:
-    """Return the central ``level`` of what was drawn, moved and stretched to the width that few seeds call for.
-
-    Args:
-        drawn: the estimate of every draw.
-        middle: the point of what was drawn that is moved to ``centre`` and from which it is stretched.
-        centre: where the middle of the interval should be.
-        spread: of the estimate: the width is ``2·t_ν·√V``.
-        level: of the interval.
-    """
+def ends(estimate: float, spread: Spread, level: float) -> tuple[float, float]:
+    """Return the interval ``estimate ± t_ν·√V``."""
     from scipy.special import stdtrit
 
-    tail = (1 - level) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail])
-    half = float(stdtrit(spread.freedom, 1 - tail)) * spread.variance**0.5
-    if not high > low:  # two seeds and a low level: most draws are the estimate itself
-        return centre - half, centre + half
-    stretch = 2 * half / float(high - low)
-    return centre + stretch * float(low - middle), centre + stretch * float(high - middle)
+    half = float(stdtrit(spread.freedom, (1 + level) / 2)) * spread.variance**0.5
+    return estimate - half, estimate + half
 
 
-def two_sided(estimate: float, spread: Spread) -> float:
-    """Return how often chance alone would move an estimate this far from 0, in either direction."""
+def sides(estimate: float, spread: Spread) -> tuple[float, float]:
+    """Return how often chance alone would move an estimate of 0 this far down, and this far up.
+
+    The smaller one, twice, is the two-sided p-value of the interval that ``ends`` gives.
+    """
     from scipy.special import stdtr
 
     if spread.variance == 0:
-        return 0.0 if estimate else 1.0
-    return 2 * float(stdtr(spread.freedom, -abs(estimate) / spread.variance**0.5))
+        return (0.5, 0.5) if estimate == 0 else (float(estimate > 0), float(estimate < 0))
+    below = float(stdtr(spread.freedom, estimate / spread.variance**0.5))
+    return below, 1 - below

@@ -1,10 +1,12 @@
 """How sure a mean is: intervals over seeds and test samples together.
 
 A table of values has two sources of chance, the seeds a network was trained with and the samples it was tested on.
-Both are resampled here, and whole groups of samples (the images of one patient) where the data name them.
+Both count here, and whole groups of samples (the images of one patient) where the data name them.
 """
 
 from dataclasses import dataclass
+from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -12,7 +14,8 @@ from numpy.typing import NDArray
 
 from labelspace import _checks, _inputs
 from labelspace._inputs import Numbers
-from labelspace.metrics.crossed import Array, Spread, combined, obstacle, remark, rescaled, two_sided, units_of
+from labelspace.metrics.crossed import Array, ends, obstacle, remark, sides, units_of
+from labelspace.metrics.fieller import RatioTest
 
 NEAR_ZERO = "no interval: the reference's mean is so close to 0 that a relative change means nothing"
 
@@ -29,8 +32,8 @@ class Interval:
         seeds: number of seeds it rests on.
         samples: number of test samples it rests on.
         note: what a reader should know; empty when there is nothing to say.
-        p_value: two-sided, of no difference at all, from the same variance and degrees of freedom; None without
-            interval.
+        p_value: two-sided, of no difference at all, by the test that the interval is made of: it is below 1 − level
+            where 0 is outside; None without interval.
     """
 
     estimate: float
@@ -49,28 +52,23 @@ def paired_interval(
     groups: Numbers | None = None,
     level: float = 0.95,
     relative: bool = False,
-    resamples: int = 2000,
-    seed: int = 0,
 ) -> Interval:
-    """Return the interval of ``mean(a) − mean(b)``, seeds and test samples resampled together.
+    """Return the interval of ``mean(a) − mean(b)``, over seeds and test samples together, and its p-value.
 
-    Seeds, and samples or whole groups, are drawn with replacement, the same ones for ``a`` and ``b``. The central
-    ``level`` of the resampled means is then rescaled around the estimate to the width ``2·t_ν·√V``. The plain
-    percentile interval is wrong in both directions: it covers 50, 69 and 84 percent of the time with 2, 3 and 5 seeds
-    whose differences dominate, and 99 percent where noise dominates, which it counts three times over. ``V`` counts
-    each source once, from the means of seeds (variance ``V_s``), of samples (``V_x``) and what is left (``V_r``):
+    One t-test gives both, so that they cannot contradict each other: the interval holds every difference δ, or every
+    ratio θ of the means, that the test does not reject. With ``d = a − b − δ``, or ``a − θ·b`` (Fieller), it rejects
+    where ``|mean(d)| > t_ν·√V``. ``V`` counts each source of chance once, from the means of d over seeds (variance
+    ``V_s``), over samples or whole groups (``V_x``) and what is left (``V_r``):
     ``V = max(V_s − V_r, 0) + max(V_x − V_r, 0) + V_r``, with Satterthwaite's degrees of freedom
-    ``ν = V² / (V_s²/(S−1) + V_x²/(G−1))`` for S seeds and G samples or groups. With many seeds and samples this is the
-    percentile interval.
+    ``ν = V² / (V_s²/(S−1) + V_x²/(G−1))`` for S seeds and G samples or groups. Where the test rejects no ratio however
+    large, as with a reference whose mean could as well be 0, there is no interval.
 
     Args:
         a: one value per seed and test sample, such as 1 where a prediction was right, or its cost.
         b: the reference's values for the same seeds and samples; without them the interval is that of ``mean(a)``.
-        groups: what each sample belongs to, numbers or strings; samples of one group are drawn together.
+        groups: what each sample belongs to, numbers or strings; samples of one group count as one unit.
         level: share of intervals that cover the truth, in (0, 1).
         relative: give the relative change ``mean(a)/mean(b) − 1`` instead of the difference.
-        resamples: number of draws.
-        seed: the same seed gives the same interval.
 
     Shape:
         ``a`` and ``b`` are (seeds, samples), ``groups`` (samples,).
@@ -84,32 +82,30 @@ def paired_interval(
         (0.75, True)
 
     Reference:
-        A. B. Owen, The pigeonhole bootstrap, Annals of Applied Statistics 1 (2007), on resampling both axes.
+        E. C. Fieller, Some problems in interval estimation, J. of the Royal Statistical Society B 16 (1954), on ratios;
+        A. B. Owen, The pigeonhole bootstrap, Annals of Applied Statistics 1 (2007), on seeds and samples crossed.
     """
     _checks.number("paired_interval", "level", level, low=0, high=1, open_low=True, open_high=True)
-    _checks.whole("paired_interval", "resamples", resamples, low=1)
-    _inputs.seed("paired_interval", seed)
     values = _table("a", a)
     reference = None if b is None else _reference(values, b, relative)
     if relative and reference is None:
         raise _checks.fail("paired_interval", "b", "given when `relative` is True", "None")
     seeds, samples = values.shape
     above, below = _sums(values, reference, units_of("paired_interval", groups, samples), relative)
-    shift = 1.0 if relative else 0.0
+    null = 1.0 if relative else 0.0
     ratio = float(above.sum() / below.sum())
-    note = obstacle(seeds)
-    if not note:
-        drawn = _resampled(above, below, resamples, seed)
-        if bool(np.isfinite(drawn).all()):
-            spread = _spread((above - ratio * below) / below.mean())
-            low, high = rescaled(drawn, ratio, ratio, spread, level)
-            note = remark(above.shape[1], samples, groups is not None)
-            if relative and values.min() >= 0:
-                low = max(low, 0.0)  # nothing can cost less than nothing
-            p_value = two_sided(ratio - shift, spread)
-            return Interval(ratio - shift, low - shift, high - shift, level, seeds, samples, note, p_value)
-        note = NEAR_ZERO
-    return Interval(ratio - shift, None, None, level, seeds, samples, note)
+    if seeds < 2:
+        return Interval(ratio - null, None, None, level, seeds, samples, obstacle(seeds))
+    test, note = RatioTest(above, below), remark(above.shape[1], samples, groups is not None)
+    if not relative:  # what is below counts samples, which is no chance
+        low, high = ends(ratio, spread := test.spread(ratio), level)
+        return Interval(ratio, low, high, level, seeds, samples, note, 2 * min(sides(ratio, spread)))
+    # nothing can cost less than nothing
+    found = test.accepted(ratio, null, level, 0.0 if values.min() >= 0 else None)
+    if found is None:
+        return Interval(ratio - null, None, None, level, seeds, samples, NEAR_ZERO)
+    p_value = 2 * min(sides(test.mean(null), test.spread(null)))
+    return Interval(ratio - null, found[0] - null, found[1] - null, level, seeds, samples, note, p_value)
 
 
 def equivalent(interval: Interval, margin: float) -> bool:
@@ -134,6 +130,50 @@ def equivalent(interval: Interval, margin: float) -> bool:
     if interval.low is None or interval.high is None:
         return False
     return -largest <= interval.low and interval.high <= largest
+
+
+class Chances(NamedTuple):
+    """How likely a change lies below ``−margin``, within ``±margin`` and above it; they sum to 1."""
+
+    below: float
+    within: float
+    above: float
+
+
+def chances(interval: Interval, margin: float) -> Chances | None:
+    """Return how likely a change is one that matters, in either direction; None without an interval.
+
+    Read off the interval itself, so that they cannot contradict it: below and above the estimate half a normal
+    distribution each, of which ``(1 − level)/2`` lies beyond the interval's end. Without prior knowledge this is what
+    is known of the change after the test.
+
+    Args:
+        interval: of a difference or a relative change, as ``paired_interval`` and ``metric_interval`` return.
+        margin: the largest change that does not matter, in the interval's unit.
+
+    Example:
+        >>> found = chances(Interval(-0.05, -0.1, 0.0, 0.95, seeds=6, samples=400), margin=0.05)
+        >>> [round(each, 3) for each in found]
+        [0.5, 0.5, 0.0]
+    """
+    largest = _checks.number("chances", "margin", margin, low=0, open_low=True)
+    if not isinstance(interval, Interval):
+        remedy = "Give what paired_interval or metric_interval returned."
+        raise _checks.fail_type("chances", "interval", "an Interval", repr(interval), remedy)
+    if interval.low is None or interval.high is None:
+        return None
+    below, up_to = (_confidence(interval, interval.low, interval.high, place) for place in (-largest, largest))
+    return Chances(below, up_to - below, 1 - up_to)
+
+
+def _confidence(interval: Interval, low: float, high: float, place: float) -> float:
+    """Return how likely a change lies below a place."""
+    distance = place - interval.estimate
+    width = high - interval.estimate if distance > 0 else interval.estimate - low
+    if width <= 0:
+        return 0.5 if distance == 0 else float(distance > 0)
+    normal = NormalDist()
+    return normal.cdf(distance / width * normal.inv_cdf((1 + interval.level) / 2))
 
 
 def _table(argument: str, value: object) -> Array:
@@ -170,33 +210,3 @@ def _sums(values: Array, reference: Array | None, units: NDArray[np.int64], rela
     zeros = torch.zeros(len(values), count, dtype=torch.float64)
     first, second = (zeros.index_add(1, index, torch.from_numpy(table)).numpy() for table in (above, below))
     return first, second
-
-
-def _resampled(above: Array, below: Array, resamples: int, seed: int) -> Array:
-    """Return the ratio for every draw of seeds and units; infinite where a drawn denominator is not positive."""
-    generator = np.random.default_rng(seed)
-    seeds, units = above.shape
-    stacked = np.concatenate([above, below])
-    sums = np.empty((resamples, 2 * seeds))
-    # How often each unit was drawn, times the values: a draw at a time, whose counts then stay in the cache.
-    for draw in range(resamples):
-        chosen = generator.integers(units, size=units, dtype=np.int32)
-        sums[draw] = stacked @ np.bincount(chosen, minlength=units).astype(np.float64)
-    times = generator.multinomial(seeds, np.full(seeds, 1 / seeds), size=resamples)
-    top, bottom = (times * sums[:, :seeds]).sum(axis=1), (times * sums[:, seeds:]).sum(axis=1)
-    ratios: Array = np.divide(top, bottom, out=np.full(resamples, np.inf), where=bottom > 0)
-    return ratios
-
-
-def _spread(influence: Array) -> Spread:
-    """Return the variance of a mean from (seeds, units) values of what each cell adds to it, to first order."""
-    seeds, units = influence.shape
-    rows, columns = influence.mean(axis=1), influence.mean(axis=0)
-    of_seeds = float(rows.var(ddof=1)) / seeds
-    if units == 1:
-        return combined(of_seeds, 0.0, 0.0, seeds, units)
-    of_units = float(columns.var(ddof=1)) / units
-    # the values are centred, so that means need to be taken out but not put back
-    rest = influence - rows[:, None] - columns
-    of_rest = float((rest**2).sum()) / ((seeds - 1) * (units - 1) * seeds * units)
-    return combined(of_seeds, of_units, of_rest, seeds, units)

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from labelspace import _checks, _inputs
 from labelspace._inputs import Numbers
-from labelspace.metrics.crossed import Array, Spread, combined, obstacle, remark, rescaled, two_sided, units_of
+from labelspace.metrics.crossed import Array, Spread, combined, ends, obstacle, remark, sides, units_of
 from labelspace.metrics.intervals import NEAR_ZERO, Interval
 
 Metric = Callable[[Tensor, Tensor], Any]
@@ -40,11 +40,11 @@ def metric_interval(
 
     For metrics that are means over samples use ``paired_interval`` on their ``per_sample=True`` values: it is exact
     where this is approximate, and far faster. Here ``metric`` is called on every draw of samples, or of whole groups,
-    for each seed, ``resamples·seeds`` times (twice that with a reference); seeds are then drawn too. For five seeds
-    and 10,000 samples this takes some 4 s with predictions, 20 s with probabilities of ten classes.
+    for each seed, ``resamples·seeds`` times (twice that with a reference). For five seeds and 10,000 samples this takes
+    some 4 s with predictions, 20 s with probabilities of ten classes.
 
-    As there, the central ``level`` of the draws is stretched to the width ``2·t_ν·√V`` with the same V and ν. V_s is
-    the variance of the seeds' values over S; V_x and V_r come from the draws b of samples: with ``m_bs`` the value of
+    The interval is the estimate ``± t_ν·√V`` with V and ν as there, and the p-value is that of the same t. V_s is the
+    variance of the seeds' values over S; V_x and V_r come from the draws b of samples: with ``m_bs`` the value of
     seed s, ``V_x = var_b(mean_s m_bs)`` and ``V_r = Σ_bs r_bs²/((B−1)(S−1)S)``, r being ``m_bs`` without its means
     over b and over s, both times ``G/(G−1)``. For a mean these are what ``paired_interval`` computes. For others
     they hold to first order: a class with only a handful of samples, or a few groups, leave the interval too narrow.
@@ -87,7 +87,7 @@ def metric_interval(
     about = _about_samples(labels, units, groups is not None)
     draw = partial(_drawn, metric, tables, labels, units, resamples, seed)
     sizes = (len(units), int(units.max()) + 1)
-    return interval_of_draws(values, draw, sizes, level=level, relative=relative, seed=seed, about=about)
+    return interval_of_draws(values, draw, sizes, level=level, relative=relative, about=about)
 
 
 def interval_of_draws(
@@ -97,7 +97,6 @@ def interval_of_draws(
     *,
     level: float,
     relative: bool,
-    seed: int,
     about: Sequence[str] = (),
 ) -> Interval:
     """Return the interval that ``metric_interval`` describes, from a metric's values on all samples and on draws.
@@ -108,7 +107,6 @@ def interval_of_draws(
         sizes: number of samples, and of units.
         level: as there, and so the others.
         relative: the change instead of the difference.
-        seed: of the draws of seeds.
         about: what a reader should know about the samples.
     """
     seeds, (samples, units) = values.shape[1], sizes
@@ -121,10 +119,9 @@ def interval_of_draws(
         return Interval(estimate, None, None, level, seeds, samples, note)
     spread = _spread(values, sound, units, relative)
     bias = float(_statistic(sound.mean(axis=2).T, relative).mean()) - estimate
-    chosen = _with_seeds_drawn(sound, relative, seed)
-    low, high = rescaled(chosen, float(chosen.mean()), estimate - bias, spread, level)
+    low, high = ends(estimate - bias, spread, level)
     note = "; ".join(part for part in [*about, *_about_draws(len(sound), len(drawn), bias, spread)] if part)
-    return Interval(estimate, low, high, level, seeds, samples, note, two_sided(estimate - bias, spread))
+    return Interval(estimate, low, high, level, seeds, samples, note, 2 * min(sides(estimate - bias, spread)))
 
 
 def _statistic(means: Array, relative: bool) -> Array:
@@ -155,14 +152,6 @@ def _slopes(means: Array, relative: bool) -> Array:
     if len(means) == 1:
         return np.ones(1)
     return np.array([1.0, -means[0] / means[1]]) / means[1] if relative else np.array([1.0, -1.0])
-
-
-def _with_seeds_drawn(drawn: Array, relative: bool, seed: int) -> Array:
-    """Return the statistic of every draw of samples with seeds drawn too."""
-    resamples, _, seeds = drawn.shape
-    generator = np.random.default_rng([seed, 1])  # not the stream that drew the samples
-    times = generator.multinomial(seeds, np.full(seeds, 1 / seeds), size=resamples)
-    return _statistic(np.einsum("bms,bs->mb", drawn, times / seeds), relative)
 
 
 def _unusable(sound: Array, resamples: int, relative: bool) -> str:

@@ -1,6 +1,7 @@
 """Whether seeds agree on a difference, how small a one they could have seen, and the price of many comparisons.
 
-A difference here is one number per seed: the mean over test samples of a method minus that of its reference.
+A difference here is one number per seed: the mean over test samples of a method minus that of its reference. How many
+samples carry it is another question, see ``effective_samples``; so is what other splits of the data would say.
 """
 
 import math
@@ -10,6 +11,8 @@ from torch import Tensor
 
 from labelspace import _checks, _inputs
 from labelspace._inputs import Numbers
+from labelspace.metrics.crossed import Spread, ends, sides, units_of
+from labelspace.metrics.intervals import Interval
 
 EXACT = 20  # seeds: a million sign patterns, some tens of milliseconds
 DRAWS = 100_000
@@ -108,3 +111,69 @@ def smallest_effect(differences: Numbers, level: float = 0.95, power: float = 0.
     chance = _checks.number("smallest_effect", "power", power, low=0, high=1, open_low=True, open_high=True)
     quantiles = torch.special.ndtri(torch.tensor([(1 + confidence) / 2, chance], dtype=torch.float64))
     return float(quantiles.sum() * values.std()) / math.sqrt(len(values))
+
+
+def effective_samples(a: Numbers, b: Numbers, groups: Numbers | None = None) -> float:
+    """Return on how many samples, or groups of them, a difference between two tables rests: ``(Σ|d|)² / Σd²``.
+
+    d is the mean over seeds of each sample's difference, or the sum of those of a group. N differences of equal size
+    count N, whatever their signs; a single one that outweighs all others counts 1; 0 where nothing differs.
+
+    Args:
+        a: one value per seed and test sample, such as its cost.
+        b: the reference's values for the same seeds and samples.
+        groups: what each sample belongs to.
+
+    Shape:
+        ``a`` and ``b`` are (seeds, samples), ``groups`` (samples,).
+
+    Example:
+        >>> effective_samples([[0, 1, 1, 0, 3]], [[1, 0, 1, 1, 3]]), effective_samples([[1, 1, 99]], [[0, 0, 0]]) < 1.05
+        (3.0, True)
+    """
+    values, reference = (_inputs.matrix("effective_samples", name, each) for name, each in (("a", a), ("b", b)))
+    if values.shape != reference.shape:
+        expected = f"of shape {tuple(values.shape)} like `a`"
+        raise _checks.fail("effective_samples", "b", expected, f"{tuple(reference.shape)}")
+    units = torch.from_numpy(units_of("effective_samples", groups, values.shape[1]))
+    single = (values - reference).double().mean(dim=0)
+    carried = torch.zeros(int(units.max()) + 1, dtype=torch.float64).index_add(0, units, single).abs()
+    squares = float((carried**2).sum())
+    return float(carried.sum()) ** 2 / squares if squares else 0.0
+
+
+def corrected_interval(differences: Numbers, test_share: float, level: float = 0.95) -> Interval:
+    """Return the interval of a mean difference over several random splits of the same data (Nadeau and Bengio).
+
+    Splits share most of their training samples, so that their differences agree more than fresh data would. The
+    variance of the mean of R of them is therefore ``(1/R + n_test/n_train)·s²`` and not ``s²/R``; t has R − 1 degrees
+    of freedom.
+
+    Args:
+        differences: one per split: the mean over seeds and test samples of a method minus that of its reference, or
+            the relative change.
+        test_share: test samples per training sample, ``n_test/n_train``; validation samples count as training.
+        level: share of intervals that cover the truth, in (0, 1).
+
+    Shape:
+        ``differences`` is (splits,).
+
+    Example:
+        >>> found = corrected_interval([-0.3, -0.2, -0.4, -0.3, -0.3], test_share=0.25)
+        >>> round(found.estimate, 3), round(found.low, 3), round(found.high, 3)
+        (-0.3, -0.432, -0.168)
+
+    Reference:
+        C. Nadeau and Y. Bengio, Inference for the generalization error, Machine Learning 52 (2003).
+    """
+    values = _inputs.vector("corrected_interval", "differences", differences)
+    share = _checks.number("corrected_interval", "test_share", test_share, low=0, open_low=True)
+    _checks.number("corrected_interval", "level", level, low=0, high=1, open_low=True, open_high=True)
+    count, mean = len(values), float(values.mean())
+    if count < 2:
+        note = "1 split: no interval, since one split says nothing about how much splits differ"
+        return Interval(mean, None, None, level, count, count, note)
+    spread = Spread((1 / count + share) * float(values.var()), count - 1.0)
+    low, high = ends(mean, spread, level)
+    note = f"over {count} splits, corrected for the training samples they share"
+    return Interval(mean, low, high, level, count, count, note, 2 * min(sides(mean, spread)))

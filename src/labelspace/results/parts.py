@@ -58,7 +58,10 @@ class Rehearsed(Part):
 
 
 class Trial(Part):
-    """One strength, tried on the tuning seed; of sequences the quality of their texts stands for the cost."""
+    """One strength, tried with some seeds, none of which is judged: means over them, and the run of the first.
+
+    Of sequences the quality of their texts stands for the cost.
+    """
 
     value: float | None = None
     validation_cost: float | None = None
@@ -66,6 +69,7 @@ class Trial(Part):
     temperature: float | None = None
     run: RunName | None = None
     validation_quality: float | None = None
+    seeds: int = 1
 
     @property
     def merit(self) -> float:
@@ -129,6 +133,14 @@ class Numbers(Part):
         return {"cost": self.cost, "accuracy": self.accuracy, **self.others}.get(key)
 
 
+class Likely(Part):
+    """How likely the change lies below ``−margin``, within ``±margin``, above ``margin``: ``metrics.chances``."""
+
+    below: float
+    within: float
+    above: float
+
+
 class Verdict(Part):
     """The answer.
 
@@ -144,6 +156,7 @@ class Verdict(Part):
         indicative: fewer seeds than ``enough_seeds``: six for intervals of 95 percent.
         sentences: the answer in words.
         level: of the interval.
+        chances: how likely the change is one that matters; None without an interval.
     """
 
     kind: Kind
@@ -156,6 +169,7 @@ class Verdict(Part):
     indicative: bool
     sentences: Annotated[Listed[str], Field(min_length=1)]
     level: float = 0.95
+    chances: Likely | None = None
 
     @property
     def interval(self) -> tuple[float, float] | None:

@@ -43,7 +43,8 @@ class Row(Part):
         p_value: of no change at all.
         p_holm: the same, corrected for the number of methods.
         marked: whether the change excludes zero after that correction.
-        winner: the best method on validation data, by cost or by the measure.
+        winner: the best method on validation data, by cost or by the measure, chosen on networks that are not judged
+            where there were any.
         inverted: whether its probabilities had a known smoothing undone.
         options: what its method was given beside the strength.
         quality: of sequences, the measure on test data.
@@ -81,6 +82,13 @@ class Row(Part):
     def merit(self) -> float:
         """What rows are chosen by, on validation data: the largest is the best."""
         return merit(self.validation_cost, self.validation_quality)
+
+    @property
+    def tried_merit(self) -> float | None:
+        """The same of the trials of its strength, on networks that are not judged; None where there were none."""
+        value = None if self.strength is None else self.strength.value
+        chosen = next((trial for trial in self.trials if trial.value == value), None)
+        return None if chosen is None or chosen.run is None or chosen.run in self.runs else chosen.merit
 
     @property
     def headline(self) -> Numbers:

@@ -206,7 +206,7 @@ def quality_interval(
 ) -> Interval:
     """Return the interval of a score's mean over seeds, or of its difference to a reference, paired.
 
-    Sentences are drawn, the same for all seeds and both methods, and seeds are, as in ``metrics.metric_interval``.
+    Sentences are drawn, the same for all seeds and both methods, as in ``metrics.metric_interval``.
 
     Args:
         of_sums: of a measure.
@@ -234,7 +234,7 @@ def quality_interval(
         return of_sums(np.moveaxis(times @ tables, 2, 0))  # (resamples, methods, seeds)
 
     values, sizes = of_sums(tables.sum(axis=2)), (sentences, sentences)
-    return interval_of_draws(values, draw, sizes, level=level, relative=False, seed=seed)
+    return interval_of_draws(values, draw, sizes, level=level, relative=False)
 
 
 def _table(argument: str, value: Array, like: tuple[int, ...] | None = None) -> Array:

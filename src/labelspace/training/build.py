@@ -212,10 +212,14 @@ def teacher_digest(folder: str) -> str:
 def make_learner(
     config: Config, outline: Outline, space: LabelSpace | None, options: Mapping[str, LabelSpace] | None = None
 ) -> Learner:
-    """Build criterion and model; their start depends on the seed's initialisation stream alone."""
+    """Build criterion and model; their start depends on two streams of the seed alone.
+
+    Labels that draw have a stream of their own: a model starts alike whatever the method.
+    """
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(stream_seed(config.seed, "initialisation"))
+        torch.manual_seed(stream_seed(config.seed, "labels"))
         criterion = _criterion(config, outline, space, options or {})
+        torch.manual_seed(stream_seed(config.seed, "initialisation"))
         model = _model(config, outline, criterion.output_dim)
     if criterion.dense_features and not model.has_map(outline.input_shape):
         expected = f"a network with a last feature map that it averages, for dense votes of {config.method}"
