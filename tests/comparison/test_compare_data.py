@@ -41,7 +41,7 @@ def arrays(classes: int = 3, samples: int = 150) -> tuple[Any, Any]:
 
 
 def test_patients_stay_whole(tmp_path: Path) -> None:
-    table = write_table(tmp_path / "scans.csv", SIZES, patients=20)
+    table = write_table(tmp_path / "scans.csv", SIZES, rows=400, patients=100)
     options: dict[str, Any] = {"label": "label", "group_by": "patient"}
     strong = {"strengths": {"uniform": [0.9]}, "learning_rate": 0.2}  # so that decisions differ
     found = run(table, tmp_path, data_options=options, space="small<medium<large", **strong)
@@ -63,7 +63,7 @@ def test_patients_stay_whole(tmp_path: Path) -> None:
 
 
 def test_a_frame_is_compared_as_the_file_of_its_content(tmp_path: Path) -> None:
-    table = write_table(tmp_path / "scans.csv", SIZES, patients=20)
+    table = write_table(tmp_path / "scans.csv", SIZES, rows=400, patients=100)
     with table.open(newline="") as file:
         rows = list(csv.DictReader(file))
     columns: dict[str, Any] = {name: [row[name] for row in rows] for name in rows[0]}
@@ -285,7 +285,7 @@ def test_all_default_methods_on_a_small_table(tmp_path: Path) -> None:
 
 def test_an_order_as_a_list_and_prices_as_a_frame(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
-    table = pandas.read_csv(write_table(tmp_path / "scans.csv", SIZES, patients=20)).drop(columns="patient")
+    table = pandas.read_csv(write_table(tmp_path / "scans.csv", SIZES, rows=400, patients=100)).drop(columns="patient")
     # true × decided, in another order than that of the data
     prices = pandas.DataFrame([[0, 2, 9], [1, 0, 3], [4, 1, 0]], index=SIZES[::-1], columns=SIZES[::-1])
     found = run(table, tmp_path / "out", label="label", space=SIZES, cost=prices)

@@ -79,14 +79,15 @@ def test_seeds_that_were_chosen(tmp_path: Path) -> None:
     assert found.content["seeds"] == stored(found)["seeds"] == [12, 3, 123]
     for row in found.content["rows"]:
         assert [int(name.rpartition("seed")[2]) for name in row["runs"]] == [12, 3, 123]
-        assert all(trial["run"].endswith("-seed12") for trial in row["trials"])  # tuned on the first
-    assert {each.config.seed for each in runs_of(found)} == {12, 3, 123}
+        tuned = row["strength"] is not None
+        assert all(trial["run"].endswith("-seed1000" if tuned else "-seed12") for trial in row["trials"])
+    assert {each.config.seed for each in runs_of(found)} == {12, 3, 123, 1000, 1001, 1002}
     assert "3 seeds: 12, 3, 123" in " ".join(found.table().split())
     again = run(tmp_path, seeds=[12, 3, 123])
     assert again.folder == found.folder
-    other = run(tmp_path, seeds=[3, 12, 123])  # tuned on another one
+    other = run(tmp_path, seeds=[1000, 12])  # a seed that is judged chooses nothing
     assert other.folder != found.folder
-    assert other.content["rows"][1]["trials"][0]["run"].endswith("-seed3")
+    assert other.content["rows"][1]["trials"][0]["run"].endswith("-seed1001")
 
 
 def test_counted_seeds_are_the_first_ones(tmp_path: Path) -> None:
@@ -243,7 +244,8 @@ def test_strengths_that_options_rule_out_are_not_tried(tmp_path: Path) -> None:
     strengths = {"mixed": [0.2, 0.5], "each": [0.2, 0.5]}
     options = {"methods": ["mixed", "each=mixed"], "method_options": learned, "strengths": strengths}
     found, count = announced_and_made(tmp_path, **options)
-    assert count == 1 + 1 + 2
+    # the reference; of one strength three seeds that choose and one that is judged; of the other method one more pair
+    assert count == 1 + (3 + 1) + (3 + 3 + 1)
     (said,) = [each for each in found.content["warnings"] if "not tried" in each]
     assert said.startswith("mixed was not tried with ε = 0.5: `smoothing` of MixedCrossEntropy must be at most")
     tried = {row["label"]: [each["value"] for each in row["trials"]] for row in found.content["rows"]}

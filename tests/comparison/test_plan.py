@@ -40,6 +40,7 @@ def test_every_field_survives(tmp_path: Path) -> None:
         weight_decay=1e-12,
         augment=["crop", "mixup:0.2"],
         seeds=[12, 3],
+        tuning=2,
         strengths={"uniform": [0.1, 0.30000000000000004], "semantic": [0.5]},
         method_options={"ce": {"terms": ["H(t,p)"], "rank": 2, "halve": False}},
         probabilities="inverted",
@@ -52,6 +53,7 @@ def test_every_field_survives(tmp_path: Path) -> None:
     assert set(Plan.model_fields) == plan.model_fields_set
     assert again == plan
     assert again.chosen_seeds == (12, 3)
+    assert again.tuning_seeds == (1000, 1001)
 
 
 # one value for every field of a configuration that all runs share, none of them the usual one

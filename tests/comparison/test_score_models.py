@@ -166,8 +166,9 @@ def test_prices_of_other_classes(good: str, tmp_path: Path) -> None:
     both = "prices of the classes of the scores. Got 'c', 'a', 'b' in the scores and 'x', 'a', 'b' in prices.csv"
     refused([named, named], both, cost=other)
     refused([good, good], both, cost=other, names=list("abc"))
-    other.write_text("true,predicted,cost\na,x,3\n*,*,1\n")
-    refused([named, named], "Got 'b', 'c', 'a' in the scores and 'x', 'a' in prices.csv", cost=other)
+    other.write_text("true,predicted,cost\nx,a,3\n*,*,1\n")
+    with pytest.raises(ValueError, match="Got 'x' as true class in line 2, which is none of the classes"):
+        compare_scores([named, named], cost=other)
     other.write_text(",a,b\na,0,1\nb,1,0\n")
     refused(
         [good, good], "of as many classes as the scores have columns. Got 2 classes in prices.csv for 3", cost=other

@@ -132,7 +132,7 @@ def test_named_models() -> None:
         expected = row["min_cost"]["cost"] / rows[0]["min_cost"]["cost"] - 1
         assert row["change"]["estimate"] == pytest.approx(expected)
         assert row["change"]["low"] < expected < row["change"]["high"]
-        assert row["change"]["note"].startswith("over test samples alone")
+        assert row["change"]["note"].endswith("over test samples alone: these models, not others")
     assert "brackets: test samples, paired" in found.table()
 
 

@@ -77,8 +77,8 @@ def test_for_a_mean_it_is_the_paired_interval(relative, grouped):
     y, worse = predicted(random, 4, 200)
     better = np.where(random.random((4, 200)) < 0.1, y, worse)
     groups = np.arange(200) // 10 if grouped else None
-    options = {"groups": groups, "relative": relative, "resamples": 1000, "level": 0.8}
-    ours = metric_interval(lambda p, y: float(prices[y, p].mean()), better, y, worse, **options)
+    options = {"groups": groups, "relative": relative, "level": 0.8}
+    ours = metric_interval(lambda p, y: float(prices[y, p].mean()), better, y, worse, resamples=1000, **options)
     tables = [torch.stack([expected_cost(row, y, PRICES, per_sample=True) for row in rows]) for rows in (better, worse)]
     exact = paired_interval(*tables, **options)
     width = exact.high - exact.low

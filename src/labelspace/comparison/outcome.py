@@ -157,7 +157,7 @@ class Outcome:
             value=value,
             validation_cost=self.validation_cost,
             validation_accuracy=_mean([run.result["validation"]["accuracy"] for run in runs]),
-            temperature=_mean(self.temperatures),
+            temperature=self.temperatures[0],
             run=None if first is None else first.name,
             seeds=len(runs),
         )

@@ -175,7 +175,7 @@ def _answered(
     """Train and judge everything; return what was found, which may have been found before."""
     dataset, job = setting.question.dataset, setting.job
     told = [] if earlier is None else [trial for row in earlier.rows for trial in row.trials]
-    known = {(trial.run, trial.seeds): trial for trial in told if trial.run}
+    known = {trial.run: trial for trial in told if trial.run}
     trainer = Trainer(setting.plan, setting.folder, setting.judging, dataset, job, executor, report, known, elsewhere)
     # small tensors beside busy workers: a second thread would only wait for them
     with own_threads_and_draws(setting.job.config), threadpool_limits(1):

@@ -71,7 +71,7 @@ class Trainer:
         job: of the reference: the data as all runs are trained on.
         executor: where to compute.
         report: told of every finished run.
-        known: trials that were judged before, by the name of their first run and how many there were.
+        known: trials that were judged before, by the name of their first run.
         elsewhere: folders of runs of other comparisons, of which finished ones are taken over.
     """
 
@@ -84,7 +84,7 @@ class Trainer:
         job: Job,
         executor: Executor | None,
         report: Report | None,
-        known: Mapping[tuple[str, int], Trial] = MappingProxyType({}),
+        known: Mapping[str, Trial] = MappingProxyType({}),
         elsewhere: Sequence[Path] = (),
     ) -> None:
         """Keep what all runs share."""
@@ -224,8 +224,9 @@ class Trainer:
         """Return what runs say of a strength; None where they cannot be judged, which is noted."""
         first = runs[0].folder
         assert first is not None
-        if (first.name, len(runs)) in self.known:
-            return self.known[first.name, len(runs)]
+        known = self.known.get(first.name)
+        if known is not None and len(runs) <= known.seeds:  # finalists were judged with further seeds
+            return known
         try:
             return self.judging.assessed(entry, options, runs).trial(entry.strength(options), runs)
         except ValueError as error:  # targets of this strength that cannot be inverted

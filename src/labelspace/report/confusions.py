@@ -88,7 +88,7 @@ def _trial(material: Material, layout: Layout, row: Drawn, trial: Trial) -> Figu
 
 
 def drawn_trial(material: Material, row: Drawn, trial: Trial) -> Tensor | None:
-    """Return the counts on validation data of one strength that was tried, decided as when it was judged."""
+    """Return the counts on validation data of one strength's first run, decided as when it was judged."""
     run = material.runs.get(trial.run or "")
     if run is None:
         return None

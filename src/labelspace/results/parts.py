@@ -58,7 +58,7 @@ class Rehearsed(Part):
 
 
 class Trial(Part):
-    """One strength, tried with some seeds, none of which is judged: means over them, and the run of the first.
+    """One strength, tried with some seeds, none of which is judged: means over them, run and temperature of the first.
 
     Of sequences the quality of their texts stands for the cost.
     """
