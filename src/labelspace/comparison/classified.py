@@ -56,7 +56,7 @@ class Classified:
         # what the data say of classes comes from the labels that are trained on: clean ones would leak through it
         labels = training_labels(job)
         knowledge = gather(space, cost, job.dataset, labels, Doing(plan.actions, plan.capacity))
-        judge = knowledge.judge(job.dataset.names, job.dataset.test.y, plan.probabilities)
+        judge = knowledge.judge(job.dataset.names, job.dataset.test.y, plan.probabilities, plan.calibration)
         return cls(plan, job.dataset, knowledge, judge, labels)
 
     @property
