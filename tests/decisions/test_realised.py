@@ -20,7 +20,7 @@ def test_it_equals_means_by_hand_also_of_actions_and_abstentions():
     assert [each.name for each in found] == ["well", "ill", "test"]
     for place, each in enumerate(found):
         taken = done == place
-        assert each.count == taken.sum() > 1
+        assert each.samples == taken.sum() > 1
         assert each.expected == pytest.approx(expected[taken, place].mean())
         assert each.realised == pytest.approx(paid[taken].mean())
         apart = paid[taken] - expected[taken, place]
@@ -31,6 +31,6 @@ def test_several_models_and_what_is_never_done():
     decision = Decision("min_cost", 1.0, [[0, 1], [1, 0]], ["a", "b"], abstain_cost=0.9)
     judged = decision.judge(torch.tensor([[2.0, 0.0]]), torch.tensor([0]))
     found = realised_costs([judged, judged], decision.action_names)
-    assert [(each.name, each.count) for each in found] == [("a", 2), ("b", 0), ("abstain", 0)]
+    assert [(each.name, each.samples) for each in found] == [("a", 2), ("b", 0), ("abstain", 0)]
     assert (found[1].expected, found[1].realised, found[1].error) == (None, None, None)
     assert found[0].realised == 0

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from labelspace import metrics
-from labelspace.decisions import Decision, Judged, inverted_logits
+from labelspace.decisions import ActionCost, Decision, Judged, inverted_logits, realised_costs
 from labelspace.decisions.choosing import Calibration, Chosen, chosen, fitted
 from labelspace.decisions.prior import class_frequencies
 from labelspace.results import Options, Rule, Trial
@@ -164,6 +164,10 @@ class Outcome:
             return torch.stack([(self.judge.cost[s.test_y, done] == best[s.test_y]).double() for s, done in pairs])
         likeliest = torch.stack([(each.test.argmax(dim=1) == each.test_y).double() for each in self.scores])
         return torch.where(torch.stack(self.decisions(rule)) < 0, likeliest, found)
+
+    def realised(self) -> list[ActionCost]:
+        """Return what each action was expected to cost on test data and did, all seeds together."""
+        return realised_costs(self._judged[self.judge.rule], self.action_names)
 
     @cached_property
     def validation_costs(self) -> list[float]:

@@ -13,14 +13,14 @@ class ActionCost(NamedTuple):
 
     Args:
         name: of the action.
-        count: how many samples it was done about.
+        samples: how many it was done about.
         expected: what it was expected to cost, on average over them; None where there are none.
         realised: what it did cost.
         error: the standard error of the mean difference; None of fewer than two.
     """
 
     name: str
-    count: int
+    samples: int
     expected: float | None = None
     realised: float | None = None
     error: float | None = None
@@ -38,7 +38,7 @@ def realised_costs(judged: Judged | Sequence[Judged], names: Sequence[str]) -> l
         >>> decision = Decision("min_cost", 1.0, [[0, 1], [5, 0]], ["well", "ill"])
         >>> judged = decision.judge([[1.4, 0.0], [3.0, 0.0], [3.0, 0.0]], torch.tensor([0, 1, 0]))
         >>> found = realised_costs(judged, decision.action_names)
-        >>> [(each.name, each.count, round(each.expected, 2), each.realised) for each in found]
+        >>> [(each.name, each.samples, round(each.expected, 2), each.realised) for each in found]
         [('well', 2, 0.24, 2.5), ('ill', 1, 0.8, 1.0)]
     """
     parts = [judged] if isinstance(judged, Judged) else list(judged)

@@ -102,6 +102,7 @@ def write_runs_html(folders: Sequence[str | Path], path: str | Path, *, allow_da
         "translations": [],
         "neighbours": None,
         "decided": [],
+        "paid": False,
         "chosen": "",
         "elsewhere": None,
         "glossary": {},
@@ -138,6 +139,7 @@ def _first_screen(result: Result) -> Figure:
         "translations": result.translations,
         "neighbours": result.neighbours,
         "decided": result.decided,
+        "paid": any(each.realised_cost is not None for each in result.decided),
         "chosen": chosen_text(result),
         "elsewhere": result.elsewhere,
         "unmarked": result.verdict.kind in ("cheaper", "dearer", "better", "worse")
