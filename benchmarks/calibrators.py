@@ -47,7 +47,7 @@ class Task(NamedTuple):
 
 
 class Split(NamedTuple):
-    """Test costs of one split: by a temperature, by each calibrator that is allowed, by the choice; and which it was."""
+    """Test costs of one split: by a temperature, each calibrator that is allowed, and the choice; and which it was."""
 
     rows: int
     temperature: float

@@ -54,7 +54,7 @@ class Isotonic:
         owner = "Isotonic.fit"
         logits = _two_columns(owner, scores)
         labels = _inputs.class_indices(owner, "y", y, samples=len(logits), classes=CLASSES)
-        if len(labels.unique()) < CLASSES:
+        if bool((labels == labels[0]).all()):
             got = f"only {int(labels[0])} in {len(labels)} samples"
             raise _checks.fail(owner, "y", "of both classes", got, "A curve needs some of each: fit a Temperature.")
         # equal scores are one point, as heavy as all of them
