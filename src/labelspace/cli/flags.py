@@ -25,6 +25,7 @@ TYPED_AT = {
     ("Run.load", "folder"): ("run", "teacher"),
     ("Run", "x"): ("new",),
     ("Decision", "abstain_cost"): ("abstain_cost",),
+    ("Decision", "prior"): ("prior",),
     ("label_noise", ""): ("label_noise",),
     ("LabelNoise", ""): ("label_noise",),
     ("augmentation", ""): ("augment",),
