@@ -21,7 +21,7 @@ def outcome(prices: list[list[float]], priced: bool = True, seeds: int = 2, y: l
         + 0.8 * torch.randn(len(labels), 3, generator=generator, dtype=torch.float64)
         for _ in range(seeds)
     ]
-    judge = Judge(torch.tensor(prices, dtype=torch.float64), priced, names=NAMES)
+    judge = Judge(torch.tensor(prices, dtype=torch.float64), priced, names=NAMES, calibration="temperature")
     return Outcome([Scores(each, labels, each, labels) for each in scores], judge)
 
 

@@ -10,6 +10,9 @@ from scipy.optimize import minimize_scalar
 
 import labelspace
 from labelspace.comparison.outcome import Judge, Outcome, Scores
+from labelspace.comparison.rows import make_row
+from labelspace.decisions.choosing import Calibration
+from labelspace.results import Row
 
 Array = NDArray[np.float64]
 CLASSES, VALIDATION, TEST, SEEDS = 5, 150, 210, 3
@@ -230,3 +233,61 @@ def test_capacity_is_kept_on_validation_data_of_every_seed() -> None:
     outcome = Outcome(scores_of(seeds()), judge)
     for by, each in zip(outcome.deciders, outcome.scores, strict=True):
         assert 0 < int((by.decide(each.validation).actions == CLASSES).sum()) <= 0.04 * VALIDATION
+
+
+def biased(samples: int, seed: int) -> Part:
+    """Return scores that know the classes well and overrate the first by far, which no temperature mends."""
+    y = np.random.default_rng(samples).integers(CLASSES, size=samples)
+    noise = np.random.default_rng(seed).normal(size=(samples, CLASSES))
+    return Part(3 * np.eye(CLASSES)[y] + 4 * np.eye(CLASSES)[0] + noise, y)
+
+
+def calibrated(how: Calibration, samples: int = 400) -> Outcome:
+    judge = Judge(torch.from_numpy(lopsided()), priced=True, calibration=how)
+    return Outcome(scores_of([(biased(samples, seed), biased(TEST, 100 + seed)) for seed in range(2)]), judge)
+
+
+def test_a_calibrator_is_chosen_on_validation_data_and_decides() -> None:
+    found, plain = calibrated("auto"), calibrated("temperature")
+    kinds = [each.calibrator.kind for each in found.calibrators if each.calibrator is not None]
+    assert len(kinds) == 2
+    assert found.temperatures == plain.temperatures
+    assert plain.calibrations is None
+    assert found.costs("min_cost").mean() < plain.costs("min_cost").mean()
+    # beside it, argmax is still what the model itself calls the likeliest
+    torch.testing.assert_close(found.costs("argmax"), plain.costs("argmax"))
+    for how, by, each, p in zip(found.calibrators, found.deciders, found.scores, found.probabilities, strict=True):
+        assert how.calibrator is not None
+        torch.testing.assert_close(p, how.calibrator.apply(each.test / how.temperature))
+        torch.testing.assert_close(by.frequencies, torch.bincount(each.validation_y).double() / len(each.validation_y))
+    row = make_row(found, label="biased", role="reference").row()
+    assert [each["kind"] for each in row.calibrations or () if each is not None] == kinds
+    again = Row.model_validate_json(row.model_dump_json())
+    assert again.calibrations == row.calibrations
+
+
+def test_few_rows_leave_everything_as_a_temperature_has_it() -> None:
+    few, plain = calibrated("auto", 199), calibrated("temperature", 199)
+    assert few.calibrations is None
+    assert few.temperatures == plain.temperatures
+    for ours, theirs in zip(few.probabilities, plain.probabilities, strict=True):
+        assert torch.equal(ours, theirs)
+    assert torch.equal(few.costs("min_cost"), plain.costs("min_cost"))
+
+
+def test_what_is_asked_for_is_taken_and_equal_prices_ask_for_a_temperature() -> None:
+    few = calibrated("matrix", 60)
+    assert [each.calibrator.kind for each in few.calibrators if each.calibrator is not None] == ["matrix", "matrix"]
+    assert calibrated("none").temperatures == [1.0, 1.0]
+    equal = Judge(1 - torch.eye(CLASSES).double(), priced=False)
+    assert Outcome(few.scores, equal).calibrations is None
+    with pytest.raises(labelspace.InputError, match="must be of two classes"):
+        _ = calibrated("isotonic").deciders
+
+
+def test_expected_beside_realised_cost() -> None:
+    found = calibrated("auto")
+    realised = found.realised()
+    assert sum(each.samples for each in realised) == 2 * TEST
+    total = sum(each.samples * (each.realised or 0) for each in realised) / (2 * TEST)
+    assert total == pytest.approx(found.numbers("min_cost")["cost"])

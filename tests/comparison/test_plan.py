@@ -44,6 +44,7 @@ def test_every_field_survives(tmp_path: Path) -> None:
         strengths={"uniform": [0.1, 0.30000000000000004], "semantic": [0.5]},
         method_options={"ce": {"terms": ["H(t,p)"], "rank": 2, "halve": False}},
         probabilities="inverted",
+        calibration="vector",
         margin=0.1,
         level=0.9,
         rehearse=True,

@@ -10,6 +10,7 @@ import torch
 
 from labelspace import data, methods
 from labelspace.comparison.entries import takes_space
+from labelspace.decisions import Isotonic, MatrixScaling
 from labelspace.decisions.decision import Decision
 from labelspace.decisions.rules import RULES, Rule
 from labelspace.serving import onnx as onnx_export
@@ -37,7 +38,7 @@ def check(run: Run, decision: Decision, path: Path, x: torch.Tensor) -> None:
     probabilities, likeliest, decided = answers(path, x)
     scores = run.scores_of(x)
     torch.testing.assert_close(probabilities, decision.probabilities(scores).float(), atol=1e-5, rtol=1e-4)
-    torch.testing.assert_close(likeliest, scores.argmax(dim=1))
+    torch.testing.assert_close(likeliest, decision.likeliest(scores))
     wanted = decision.decide(scores)
     torch.testing.assert_close(decided, torch.where(wanted.abstained, -1, wanted.classes))
 
@@ -54,6 +55,20 @@ def test_digits_with_prices_and_abstention(tmp_path: Path) -> None:
     assert {name: json.loads(facts[name]) for name in decision.plain()} == decision.plain()
     assert json.loads(facts["preprocessing"])["names"] == list(digits.names)
     assert "data" not in json.loads(facts["config"]), "where data lay is nobody's business"
+
+
+@pytest.mark.parametrize("made", [MatrixScaling, Isotonic])
+def test_a_calibrator_and_other_class_frequencies(made: type[MatrixScaling | Isotonic], tmp_path: Path) -> None:
+    x = torch.randn(200, 3, generator=torch.Generator().manual_seed(0))
+    y = (x[:, 0] + 0.7 * torch.randn(200, generator=torch.Generator().manual_seed(1)) > 0.8).long()
+    run = train((x.numpy(), [["no", "yes"][each] for each in y.tolist()]), model="linear", epochs=2)
+    scores = run.scores_of(x.numpy())
+    fitted = made().fit(scores, y)
+    decision = Decision(
+        "min_cost", 1.0, [[0, 1], [3, 0]], run.names, calibration=fitted, frequencies=[0.7, 0.3], prior=[0.4, 0.6]
+    )
+    assert not torch.equal(decision.likeliest(scores), scores.argmax(dim=1))
+    check(run, decision, tmp_path / "m.onnx", x)
 
 
 @pytest.mark.slow

@@ -53,6 +53,7 @@ WITH_SCORES = frozenset(
         "cost",
         "actions",
         "capacity",
+        "calibration",
         "space",
         "senses",
         "names",
@@ -115,6 +116,7 @@ def compare(
             help='The largest share of samples for an action, kept on validation data: "send to a person=5%".',
         ),
     ] = None,
+    calibration: shared.Calibrated = None,
     model: Annotated[str | None, typer.Option(help="A model's name, or auto.", show_default="auto")] = None,
     backbone: Annotated[
         str | None, typer.Option(help="Train on features of a frozen network: efficientnet-lite0 or minilm.")
@@ -229,15 +231,13 @@ def compare(
     given = data or []
     if scores:
         _refuse_beside(context, "--scores", WITH_SCORES, "Nothing is trained there, so that they would change nothing.")
-        kind: Literal["logits", "probabilities"] | None = None
-        if logits is not None:
-            kind = "logits" if logits else "probabilities"
+        kinds: dict[bool | None, Literal["logits", "probabilities"]] = {True: "logits", False: "probabilities"}
         found = compare_scores(
             _by_name(given),
             cost=cost,
             space=with_senses(space, senses or []),
             names=None if names is None else names_in("compare", "names", names),
-            kind=kind,
+            kind=kinds.get(logits),
             label=label or "y",
             group_by=group_by or "groups",
             ignore=ignore or (),
@@ -245,6 +245,7 @@ def compare(
             level=LEVEL if level is None else level,
             actions=tree_only(actions),
             capacity=shares_of(capacity),
+            calibration=calibration or "auto",
             out=out,
             command=_command(),
         )
@@ -297,6 +298,7 @@ def compare(
         "probabilities": "inverted" if inverted else None,
         "actions": tree_only(actions),
         "capacity": shares_of(capacity),
+        "calibration": calibration,
         "rehearse": rehearse,
         "data_options": reader or None,
         "method_options": of_methods(option or []) or None,

@@ -28,6 +28,7 @@ TYPED_AT = {
     ("Decision", "capacity"): ("capacity",),
     ("labelspace", "actions"): ("actions",),
     ("labelspace", "capacity"): ("capacity",),
+    ("Decision", "prior"): ("prior",),
     ("label_noise", ""): ("label_noise",),
     ("LabelNoise", ""): ("label_noise",),
     ("augmentation", ""): ("augment",),

@@ -11,6 +11,7 @@ from labelspace import _checks
 from labelspace._checks import InputError
 from labelspace.cli.flags import flag as flag_of
 from labelspace.data.chosen import plain
+from labelspace.decisions.choosing import CALIBRATIONS
 
 AllowDamaged = Annotated[
     bool, typer.Option("--allow-damaged", help="Read files also where they are not what was written, and warn.")
@@ -56,6 +57,14 @@ DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Where datasets lie; else $LABELSPACE_DATA, else the cache folder.")
 ]
 
+Calibrated = Annotated[
+    str | None,
+    typer.Option(
+        metavar="|".join(CALIBRATIONS),
+        help="How scores become probabilities; auto chooses on validation data, as far as there are rows enough.",
+        show_default="auto",
+    ),
+]
 Senses = Annotated[
     list[str] | None,
     typer.Option(

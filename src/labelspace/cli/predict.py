@@ -10,6 +10,7 @@ import typer
 from labelspace._checks import InputError
 from labelspace.cli.flags import speaks_of_flags
 from labelspace.cli.options import AllowDamaged
+from labelspace.cli.priors import prior_of
 from labelspace.cli.screen import bad_input_exits, bars, console, errors, print_json
 from labelspace.cli.table_output import TABLES, Write, check_output, stopped_cleanly, table_file
 from labelspace.cli.translations import translate
@@ -41,6 +42,13 @@ def predict(
     ] = None,
     abstain_cost: Annotated[
         float | None, typer.Option(help="Price of leaving a sample to somebody, in the unit of the prices.")
+    ] = None,
+    prior: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASS=SHARE,…|FILE",
+            help='How frequent classes are in NEW, if not as in the validation data: "ill=2%,well=98%", or a file.',
+        ),
     ] = None,
     keep: Annotated[
         list[str] | None, typer.Option(help="A column of NEW to write along, such as an id; repeatable.")
@@ -88,14 +96,14 @@ def predict(
         if output is not None:
             check_output("predict", output, new, TABLES)
         of = alone.load(place, allow_damaged)
-        decision = of.decision if abstain_cost is None else of.decision.with_abstain_cost(abstain_cost)
+        decision = _asked(of.decision, abstain_cost, prior)
         met = alone.Met()
         found = alone.decisions(of._replace(decision=decision), new, met, keep or [], extra)
         _write(Written(place, decision, None), new, found, met, output, as_json, spreadsheet)
         return
     prepared = predictions.ready(run, allow_damaged=allow_damaged)
     if prepared.run.preprocessing["kind"] == "sequences":
-        asked = {"--abstain-cost": abstain_cost, "--keep": keep, "--spreadsheet": spreadsheet or None}
+        asked = {"--abstain-cost": abstain_cost, "--prior": prior, "--keep": keep, "--spreadsheet": spreadsheet or None}
         asked |= {"--per-class": per_class or None, "--expected-cost": expected_cost or None}
         translate(prepared.run, new, output, beam, device, as_json, [name for name, value in asked.items() if value])
         return
@@ -103,12 +111,17 @@ def predict(
         raise InputError("", "--beam", "given for a model of sequences", "it for another")
     if output is not None:
         check_output("predict", output, new, TABLES)
-    if abstain_cost is not None:
-        prepared = prepared._replace(decision=prepared.decision.with_abstain_cost(abstain_cost))
+    prepared = prepared._replace(decision=_asked(prepared.decision, abstain_cost, prior))
     tally = predictions.Tally()
     found = predictions.predictions(prepared, new, tally, keep or [], device, extra)
     of_run = Written(prepared.run.folder, prepared.decision, prepared.run)
     _write(of_run, new, found, tally, output, as_json, spreadsheet)
+
+
+def _asked(decision: "Decision", abstain_cost: float | None, prior: str | None) -> "Decision":
+    """Return a decision with what was typed of it."""
+    found = decision if abstain_cost is None else decision.with_abstain_cost(abstain_cost)
+    return found if prior is None else found.with_prior(prior_of(prior))
 
 
 class Written(NamedTuple):

@@ -1,4 +1,4 @@
-"""Which row is taken home: the cheapest on validation data, and of those that these samples cannot tell apart the surest."""
+"""Which row is taken home: the cheapest on validation data, and of those that it cannot tell apart the surest."""
 
 import math
 from collections.abc import Sequence

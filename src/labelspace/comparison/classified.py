@@ -6,10 +6,11 @@ from pathlib import Path
 
 from torch import Tensor
 
+from labelspace.comparison.chosen import cheapest
 from labelspace.comparison.decided import collapses, decided, done
 from labelspace.comparison.entries import Entry
 from labelspace.comparison.folder import BEST, write_geometry
-from labelspace.comparison.judging import Found, Trained, choose
+from labelspace.comparison.judging import Found, Trained, best_seed, candidates
 from labelspace.comparison.knowledge import Doing, Knowledge, Spoken, gather
 from labelspace.comparison.learned import constant_row, doubts
 from labelspace.comparison.outcome import Judge, Outcome, Scores
@@ -56,7 +57,7 @@ class Classified:
         # what the data say of classes comes from the labels that are trained on: clean ones would leak through it
         labels = training_labels(job)
         knowledge = gather(space, cost, job.dataset, labels, Doing(plan.actions, plan.capacity))
-        judge = knowledge.judge(job.dataset.names, job.dataset.test.y, plan.probabilities)
+        judge = knowledge.judge(job.dataset.names, job.dataset.test.y, plan.probabilities, plan.calibration)
         return cls(plan, job.dataset, knowledge, judge, labels)
 
     @property
@@ -116,7 +117,13 @@ class Classified:
         pairs = zip(outcomes, trained, strict=True)
         rows = against_reference([make_row(outcome, **each.about()) for outcome, each in pairs], level, groups)
         constant = constant_row(self.labels, outcomes[0])
-        best, seed = choose(trained, rows)
+        able = candidates(rows)
+        tables, nlls = (
+            [outcomes[each].validation_table for each in able],
+            [outcomes[each].validation_nll for each in able],
+        )
+        best = able[cheapest(tables, nlls, self.judge.priced)]
+        seed = best_seed(outcomes[best])
         winner = next(number for number, row in enumerate(rows) if row.winner)
         steps = -(-len(self.dataset.train) // self.plan.config.batch_size)
         judged = [trained[0].runs, trained[winner].runs]

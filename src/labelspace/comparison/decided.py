@@ -46,8 +46,9 @@ def decided(outcome: Outcome, names: Sequence[str]) -> tuple[Called, ...]:
         _, _, called, found = _counts(outcome, "min_cost", names)
         rows |= {"min_cost": called / called.sum(), "recall_min_cost": found / labels}
     listed = {key: [None if value != value else value for value in row.tolist()] for key, row in rows.items()}
+    paid = {each.name: {"expected_cost": each.expected, "realised_cost": each.realised} for each in outcome.realised()}
     return tuple(
-        Called.model_validate({"name": name, **{key: values[place] for key, values in listed.items()}})
+        Called.model_validate({"name": name, **{key: row[place] for key, row in listed.items()}, **paid.get(name, {})})
         for place, name in enumerate(every)
     )
 

@@ -135,9 +135,11 @@ class Judging(Protocol):
         """Write what belongs to a result: what its figures are drawn from, and the best model."""
 
 
-def choose(trained: Sequence[Trained], rows: Sequence[Row]) -> tuple[int, int]:
-    """Return the row, and of its seeds the one, that did best on validation data; controls are no candidates."""
-    candidates = [number for number, row in enumerate(rows) if row.role != "control"]
-    best = max(candidates, key=lambda number: rows[number].merit)
-    merits = trained[best].outcome.merits
-    return best, max(range(len(merits)), key=merits.__getitem__)
+def candidates(rows: Sequence[Row]) -> list[int]:
+    """Return the places of the rows that may be taken home: all but controls."""
+    return [number for number, row in enumerate(rows) if row.role != "control"]
+
+
+def best_seed(outcome: Assessed) -> int:
+    """Return which of a row's seeds did best on validation data."""
+    return max(range(len(outcome.merits)), key=outcome.merits.__getitem__)

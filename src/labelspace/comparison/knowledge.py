@@ -10,6 +10,7 @@ from torch import Tensor
 from labelspace import _checks
 from labelspace.comparison.outcome import Judge
 from labelspace.data.dataset import Dataset
+from labelspace.decisions.choosing import Calibration
 from labelspace.sources.lda import lda
 from labelspace.sources.wordnet import all_nouns
 from labelspace.space import LabelSpace
@@ -58,13 +59,16 @@ class Knowledge(NamedTuple):
             order = numeric_order(names)
         return None if order is None else torch.tensor([list(order).index(name) for name in names])
 
-    def judge(self, names: Sequence[str], y: Tensor, probabilities: str = "as is") -> Judge:
+    def judge(
+        self, names: Sequence[str], y: Tensor, probabilities: str = "as is", calibration: Calibration = "auto"
+    ) -> Judge:
         """Return how mistakes are judged.
 
         Args:
             names: of the classes.
             y: true classes of the test samples.
             probabilities: as is, or inverted.
+            calibration: how scores become probabilities.
         """
         counts = torch.bincount(y, minlength=len(names)).double()
         table = actions_of(self.cost)
@@ -79,6 +83,7 @@ class Knowledge(NamedTuple):
             names=tuple(names),
             actions=None if table is None else table.names,
             capacity=capacity_of(self.cost),
+            calibration=calibration,
         )
 
 

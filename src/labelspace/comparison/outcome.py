@@ -3,14 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor
 
 from labelspace import metrics
-from labelspace.decisions import Decision, Judged, Temperature, inverted_logits
-from labelspace.results import Rule, Trial
+from labelspace.decisions import ActionCost, Decision, Judged, inverted_logits, realised_costs
+from labelspace.decisions.choosing import Calibration, Chosen, chosen, fitted
+from labelspace.decisions.prior import class_frequencies
+from labelspace.results import Options, Rule, Trial
 from labelspace.space import LabelSpace
 from labelspace.training.run import Run
 
@@ -36,6 +38,7 @@ class Judge(NamedTuple):
     names: tuple[str, ...] | None = None  # of the classes, where they have any
     actions: tuple[str, ...] | None = None  # what can be done, where that is more than calling classes
     capacity: Mapping[str, float] | None = None  # the largest share of samples for some of them
+    calibration: Calibration = "auto"  # how scores become probabilities
 
     @property
     def rule(self) -> Rule:
@@ -51,7 +54,7 @@ class Outcome:
         scores: one per seed.
         judge: the prices.
         targets: the smoothed targets of the method, where its probabilities are to be inverted.
-        calibrated: whether a temperature is fitted.
+        calibrated: whether anything is fitted to make probabilities honest.
     """
 
     scores: Sequence[Scores]
@@ -60,16 +63,32 @@ class Outcome:
     calibrated: bool = True
 
     @cached_property
+    def calibrators(self) -> list[Chosen]:
+        """Return how each seed's scores become probabilities, chosen and fitted on validation data."""
+        return [self._calibrator(self._logits(each.validation), each.validation_y) for each in self.scores]
+
+    def _calibrator(self, logits: Tensor, y: Tensor) -> Chosen:
+        kind = self.judge.calibration if self.calibrated else "none"
+        if kind == "auto" and self.judge.priced:
+            return chosen(logits, y, self.judge.cost)
+        # where mistakes cost the same the model's own likeliest class is called, and a temperature never changes that
+        return fitted("temperature" if kind == "auto" else kind, logits, y)
+
+    @property
     def temperatures(self) -> list[float]:
         """Return one temperature per seed, fitted on validation data."""
-        if not self.calibrated:
-            return [1.0] * len(self.scores)
-        return [Temperature().fit(self._logits(each.validation), each.validation_y).value for each in self.scores]
+        return [each.temperature for each in self.calibrators]
 
     def _logits(self, scores: Tensor) -> Tensor:
         if self.targets is None:
             return scores
         return inverted_logits(scores, self.targets)
+
+    @property
+    def calibrations(self) -> list[Options | None] | None:
+        """Return what each seed has beside its temperature, as plain data; None where no seed has anything."""
+        found = [_plain(each) for each in self.calibrators]
+        return found if any(found) else None
 
     @cached_property
     def deciders(self) -> list[Decision]:
@@ -78,7 +97,17 @@ class Outcome:
         names = [str(number) for number in range(len(judge.cost))] if judge.names is None else judge.names
         cost, more = judge.cost if judge.priced else None, judge.actions
         found = [
-            Decision(judge.rule, value, cost, names, targets=self.targets, actions=more) for value in self.temperatures
+            Decision(
+                judge.rule,
+                how.temperature,
+                cost,
+                names,
+                targets=self.targets,
+                actions=more,
+                calibration=how.calibrator,
+                frequencies=class_frequencies(each.validation_y, len(names)),
+            )
+            for how, each in zip(self.calibrators, self.scores, strict=True)
         ]
         if judge.capacity is None:
             return found
@@ -90,14 +119,17 @@ class Outcome:
         """Return what is decided about test samples, here and nowhere else, by every rule."""
         rules = dict.fromkeys(("argmax", self.judge.rule))
         pairs = list(zip(self.deciders, self.scores, strict=True))
+        plain = [(replace(by, rule="argmax", calibration=None), each) for by, each in pairs]
+        # beside decisions of least cost, argmax is what the model itself calls the likeliest
+        parts = {rule: pairs if rule == self.judge.rule else plain for rule in rules}
         return {
-            rule: [replace(by, rule=rule).judge(each.test, each.test_y, self.judge.cost) for by, each in pairs]
-            for rule in rules
+            rule: [by.judge(each.test, each.test_y, self.judge.cost) for by, each in part]
+            for rule, part in parts.items()
         }
 
     @property
     def probabilities(self) -> list[Tensor]:
-        """Return test probabilities after temperature, one tensor per seed."""
+        """Return test probabilities after calibration, one tensor per seed."""
         return [each.probabilities for each in self._judged[self.judge.rule]]
 
     def decisions(self, rule: str) -> list[Tensor]:
@@ -133,12 +165,30 @@ class Outcome:
         likeliest = torch.stack([(each.test.argmax(dim=1) == each.test_y).double() for each in self.scores])
         return torch.where(torch.stack(self.decisions(rule)) < 0, likeliest, found)
 
+    def realised(self) -> list[ActionCost]:
+        """Return what each action was expected to cost on test data and did, all seeds together."""
+        return realised_costs(self._judged[self.judge.rule], self.action_names)
+
     @cached_property
     def validation_costs(self) -> list[float]:
         """Return for each seed the mean cost on validation data under the headline rule."""
+        return [float(each.costs.mean()) for each in self._validation]
+
+    @cached_property
+    def _validation(self) -> list[Judged]:
         pairs = zip(self.deciders, self.scores, strict=True)
-        judged = [by.judge(each.validation, each.validation_y, self.judge.cost) for by, each in pairs]
-        return [float(each.costs.mean()) for each in judged]
+        return [by.judge(each.validation, each.validation_y, self.judge.cost) for by, each in pairs]
+
+    @property
+    def validation_table(self) -> Tensor:
+        """Return the cost of every validation sample, ``(seeds, samples)``."""
+        return torch.stack([each.costs for each in self._validation])
+
+    @property
+    def validation_nll(self) -> float:
+        """Return the mean negative log-likelihood of calibrated probabilities on validation data."""
+        pairs = zip(self._validation, self.scores, strict=True)
+        return _mean([metrics.nll(judged.probabilities, each.validation_y) for judged, each in pairs])
 
     @property
     def validation_cost(self) -> float:
@@ -158,6 +208,7 @@ class Outcome:
             validation_cost=self.validation_cost,
             validation_accuracy=_mean([run.result["validation"]["accuracy"] for run in runs]),
             temperature=self.temperatures[0],
+            calibration=_plain(self.calibrators[0]),
             run=None if first is None else first.name,
             seeds=len(runs),
         )
@@ -186,7 +237,7 @@ class Outcome:
         return found
 
     def calibration(self) -> dict[str, float]:
-        """Return calibration error before and after temperature, likelihood, and the area under risk–coverage."""
+        """Return calibration error before and after it, likelihood, and the area under risk–coverage."""
         before = [self._logits(each.test).double().softmax(dim=1) for each in self.scores]
         ys = [each.test_y for each in self.scores]
         return {
@@ -201,6 +252,10 @@ class Outcome:
         """Return for each seed the mean cost of what is kept when the dearest-looking samples are left out."""
         judged = self._judged[self.judge.rule]
         return [metrics.risk_coverage_area(-each.expected, each.costs) for each in judged]
+
+
+def _plain(how: Chosen) -> Options | None:
+    return None if how.calibrator is None else cast(Options, how.calibrator.plain())  # numbers and lists of them
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from labelspace import _checks, _files
+from labelspace.decisions.choosing import Calibration
 from labelspace.results import Options, Rehearsed
 from labelspace.training.config import FILLED_IN, Config, make_config
 
@@ -49,6 +50,7 @@ class Plan(BaseModel):
     strengths: dict[str, tuple[float, ...]] = Field(default_factory=dict, description="what is tried, per method")
     method_options: dict[str, Options] = Field(default_factory=dict, description="other options, per method")
     probabilities: Literal["as is", "inverted"] = "as is"
+    calibration: Calibration = Field("auto", description="how scores become probabilities; auto chooses on validation")
     margin: float = Field(0.05, gt=0, description="relative changes (of sequences points) within ± this do not matter")
     level: float = Field(0.95, gt=0, lt=1)
     rehearse: bool | None = Field(
@@ -91,7 +93,8 @@ class Plan(BaseModel):
         """Return every choice as plain data."""
         own = self.model_dump(mode="json", exclude={"config"} if self.rehearsal else {"config", "rehearsal"})
         values = {**self.training(), **own}
-        unsaid: dict[str, object] = {"rivals": []}  # a plan without any is what it was before there were some
+        # a plan without any is what it was before there were some
+        unsaid: dict[str, object] = {"rivals": [], "calibration": "auto"}
         return {name: value for name, value in values.items() if value is not None and unsaid.get(name) != value}
 
     def with_training(self, **values: object) -> "Plan":

@@ -175,4 +175,6 @@ def recommended(rows: Sequence[Judged], best: int) -> str:
     mine, theirs = (fixed(value, decimals_for(values)) for value in values)
     label = rows[best].label
     costs = f"costs {mine}, the best network ({network.label}) {theirs}"
-    return f"{label}, the cheapest on validation data, {costs}: best/ holds {label}."
+    cheapest = rows[best].merit >= network.merit
+    why = "the cheapest on validation data" if cheapest else "as good as the cheapest on validation data and surer"
+    return f"{label}, {why}, {costs}: best/ holds {label}."

@@ -88,6 +88,7 @@ def make_row(outcome: Outcome, **about: Unpack[About]) -> Judged:
             **about,
             **outcome.calibration(),
             "temperatures": outcome.temperatures,
+            "calibrations": outcome.calibrations,
             "validation_cost": outcome.validation_cost,
             "argmax": outcome.numbers("argmax"),
             "min_cost": outcome.numbers("min_cost") if outcome.judge.priced else None,

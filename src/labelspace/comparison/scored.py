@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypedDict
+from typing import TypedDict, cast
 
 import torch
 from torch import Tensor
@@ -20,6 +20,7 @@ from labelspace.comparison.score_folder import Found, choose, folder_for, leave,
 from labelspace.comparison.score_models import Gathered, gather_scores
 from labelspace.comparison.summary import VERSIONS, caveats, costliest, extra_columns, prices_facts, space_facts
 from labelspace.comparison.verdict import judge_decisions, judge_rows
+from labelspace.decisions.choosing import CALIBRATIONS, Calibration
 from labelspace.results import Best, Data, Result, Verdict
 from labelspace.serving.score_files import Beside
 from labelspace.serving.score_kind import Kind
@@ -47,6 +48,7 @@ def compare_scores(
     command: str = "",
     actions: ActionSpec = None,
     capacity: Mapping[str, float] | None = None,
+    calibration: str = "auto",
 ) -> Comparison:
     """Say what temperature and minimum-cost decisions save on given scores, and how named models differ.
 
@@ -80,6 +82,8 @@ def compare_scores(
         actions: what can be done beside calling classes, as ``labelspace.spec.prices`` takes it: ``"tree"``, or names
             of the columns of an array of prices.
         capacity: the largest share of samples for some actions, kept on validation data.
+        calibration: how scores become probabilities: ``"temperature"``, ``"vector"``, ``"matrix"``, ``"isotonic"`` (two
+            classes), ``"none"``, or ``"auto"``: chosen on validation data, as ``decisions.choosing`` says.
 
     Example:
         >>> generator = torch.Generator().manual_seed(0)
@@ -91,9 +95,10 @@ def compare_scores(
     """
     _checks.number("compare", "margin", margin, low=0, high=1, open_low=True)
     _checks.number("compare", "level", level, low=0, high=1, open_low=True, open_high=True)
+    how = cast(Calibration, _checks.choice("compare", "calibration", calibration, CALIBRATIONS))
     gathered = gather_scores(scores, Beside(label, group_by, ignore), cost, names, kind)
     knowledge = _known(gathered, cost, space, Doing(actions, capacity))
-    judge = knowledge.judge(gathered.classes, gathered.models[0].scores[0].test_y)
+    judge = knowledge.judge(gathered.classes, gathered.models[0].scores[0].test_y, calibration=how)
     outcomes = [Outcome(model.scores, judge) for model in gathered.models]
     found = Found(knowledge, outcomes, choose(outcomes))
     folder = None if out is None else folder_for(out, gathered, knowledge, (margin, level))

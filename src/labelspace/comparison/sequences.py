@@ -11,7 +11,7 @@ import numpy as np
 from labelspace import _checks
 from labelspace.comparison.entries import Entry
 from labelspace.comparison.folder import BEST
-from labelspace.comparison.judging import Found, Trained, choose
+from labelspace.comparison.judging import Found, Trained, best_seed, candidates
 from labelspace.comparison.knowledge import Spoken
 from labelspace.comparison.learned import LONGER, unfinished
 from labelspace.comparison.plan import Plan
@@ -216,7 +216,8 @@ class Sequences:
         levels = [chosen.level(level) if number == chosen.number else level for number in range(1, len(rows))]
         pairs = zip(outcomes[1:], levels, strict=True)
         rows = corrected(rows, [outcome.change(outcomes[0], each) for outcome, each in pairs])
-        best, seed = choose(trained, rows)
+        best = max(candidates(rows), key=lambda number: rows[number].merit)
+        seed = best_seed(trained[best].outcome)
         seeds = len(trained[best].runs)
         winner = next(number for number, row in enumerate(rows) if row.winner)
         steps = -(-len(self.dataset.train) // self.plan.config.batch_size)

@@ -11,8 +11,11 @@ from torch import Tensor
 from labelspace import _checks, _files, _inputs
 from labelspace._inputs import Numbers
 from labelspace.decisions.calibration import Temperature, inverted_logits, like
+from labelspace.decisions.calibrators import Calibrator, calibrator
 from labelspace.decisions.capacity import added_prices
+from labelspace.decisions.chances import chances, known
 from labelspace.decisions.decided import Decided, Judged
+from labelspace.decisions.prior import Shares, checked_frequencies
 from labelspace.decisions.rules import RULES, cheapest, costs_less
 from labelspace.decisions.tables import ABSTAIN, OWNER, Tables, checked_added, sample_tables, table_of, weigh
 from labelspace.space import LabelSpace
@@ -20,7 +23,7 @@ from labelspace.spec.actions import Actions, class_of, is_plain, of_class
 from labelspace.spec.frames import Frame
 
 FIELDS = ("rule", "temperature", "cost", "names", "abstain_cost")
-OPTIONAL = ("targets", "actions", "added", "run", _files.DIGEST)
+OPTIONAL = ("targets", "actions", "added", "calibration", "frequencies", "prior", "run", _files.DIGEST)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +46,10 @@ class Decision:
             with its name, or else the cheapest if it is of that class.
         added: what is added to the prices of some actions where they are chosen between, and never paid: see
             ``with_capacity``.
+        calibration: what makes probabilities of ``scores / τ`` in place of the softmax: ``VectorScaling``,
+            ``MatrixScaling`` or ``Isotonic``, fitted, or their ``plain()``.
+        frequencies: of the classes in the data that all this was fitted on.
+        prior: of the classes where it decides, if that is different: see ``with_prior``.
 
     Example:
         >>> decision = Decision("min_cost", 1.0, [[0, 1], [5, 0]], ["well", "ill"], abstain_cost=0.6)
@@ -63,6 +70,9 @@ class Decision:
     targets: Numbers | None = None
     actions: Sequence[str] | None = None
     added: Mapping[str, float] | None = None
+    calibration: Calibrator | Mapping[str, object] | None = None
+    frequencies: Shares | None = None
+    prior: Shares | None = None
 
     def __post_init__(self) -> None:
         """Check everything, and keep names as a tuple and prices as float64 numbers."""
@@ -83,10 +93,17 @@ class Decision:
             "abstain_cost": price,
             "targets": targets,
             "actions": None if table is None or plain else table.names,
+            "calibration": calibrator(OWNER, self.calibration, len(names)),
+            **checked_frequencies(OWNER, self.frequencies, self.prior, names),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         object.__setattr__(self, "added", checked_added(self.added, self.action_names))
+
+    @property
+    def reorders(self) -> bool:
+        """Whether the likeliest class need not be the one of the largest score."""
+        return self.calibration is not None or self.prior is not None
 
     @property
     def action_names(self) -> tuple[str, ...]:
@@ -131,13 +148,28 @@ class Decision:
         return of_class(self.names, Actions(tuple(self.actions), self.prices))
 
     def probabilities(self, scores: Numbers) -> Tensor:
-        """Return ``softmax(scores / τ)``, ``(N, K)``; of inverted scores where there are targets."""
+        """Return ``softmax(scores / τ)``, or what the calibrator makes of it, for the classes' prior; ``(N, K)``."""
         logits = scores if self.targets is None else inverted_logits(scores, self.targets)
         found = Temperature(self.temperature).apply(logits)
         if found.shape[1] != len(self.names):
             expected = f"of {len(self.names)} columns, one per class"
             raise _checks.fail("Decision", "scores", expected, f"shape {tuple(found.shape)}")
-        return found
+        if not self.reorders:
+            return found
+        given = _inputs.tensor(OWNER, "scores", logits)
+        return like(self.chances(given.cpu()), given)
+
+    def chances(self, logits: Tensor) -> Tensor:
+        """Return probabilities in float64, by tensor operations alone, which can become part of ONNX graphs.
+
+        Args:
+            logits: the scores, or those behind them where there are targets.
+        """
+        return chances(logits, self.temperature, self.calibration, self.frequencies, self.prior)
+
+    def likeliest(self, scores: Tensor) -> Tensor:
+        """Return the likeliest class of each sample, ``(N,)``."""
+        return (self.probabilities(scores) if self.reorders else scores).argmax(dim=1)
 
     def decide(self, scores: Numbers, *, prices: Numbers | None = None, weights: Numbers | None = None) -> Decided:
         """Return what is done about each sample, its class and probability, and where it is better not to decide.
@@ -259,7 +291,7 @@ class Decision:
         rule = RULES[self.rule]
         if not rule.needs_prices:
             # not self.prices: of many classes, a matrix of ones would not fit
-            classes = rule.choose(scores, p, None)
+            classes = rule.choose(p if self.reorders else scores, p, None)
             return classes if self.done is None else self.done[classes]
         # a factor alone changes no choice
         if tables.prices is None and (tables.weights is None or not self.added):
@@ -284,6 +316,17 @@ class Decision:
         """Return the same decision with another price of not deciding."""
         return replace(self, abstain_cost=price)
 
+    def with_prior(self, prior: Shares | None, frequencies: Shares | None = None) -> "Decision":
+        """Return the same decision where classes are otherwise frequent: ``p ∝ p · prior / frequencies``.
+
+        It holds where classes come more or less often and samples of each look as before.
+
+        Args:
+            prior: how frequent classes are where it decides, in their order or by their names; None as it was.
+            frequencies: of the data that it was fitted on, where it does not know them.
+        """
+        return replace(self, prior=prior, frequencies=self.frequencies if frequencies is None else frequencies)
+
     def plain(self) -> dict[str, object]:
         """Return it as plain JSON data."""
         cost = self.cost.tolist() if isinstance(self.cost, Tensor) else None
@@ -296,6 +339,7 @@ class Decision:
         }
         more: dict[str, object] = {"targets": self.targets.tolist()} if isinstance(self.targets, Tensor) else {}
         more |= {} if self.actions is None else {"actions": list(self.actions)}
+        more |= known(self.calibration, self.frequencies, self.prior)
         return {**found, **more, **({"added": dict(self.added)} if self.added else {})}
 
     def save(self, path: str | Path, run: str | None = None) -> Path:

@@ -6,7 +6,7 @@ from torch import Tensor
 from labelspace.compressed import fits
 from labelspace.report.document import Figure, Room, figure, rounded
 from labelspace.report.layouts import Layout, layout_of
-from labelspace.report.measures import Measured, decision_of, measured_rows, validation_confusion
+from labelspace.report.measures import Measured, decision_of, judged_by, measured_rows, validation_confusion
 from labelspace.report.reading import Drawn, Material
 from labelspace.results import Row, Trial
 
@@ -78,8 +78,7 @@ def _reference(material: Material) -> Tensor | None:
     row = material.reference
     if not row.runs:
         return None
-    strength = None if row.strength is None else row.strength.value
-    return validation_confusion(row.runs[0], decision_of(material, row, row.runs[0], row.temperatures[0], strength))
+    return validation_confusion(row.runs[0], judged_by(material, row, 0))
 
 
 def _trial(material: Material, layout: Layout, row: Drawn, trial: Trial) -> Figure | None:
@@ -92,7 +91,8 @@ def drawn_trial(material: Material, row: Drawn, trial: Trial) -> Tensor | None:
     run = material.runs.get(trial.run or "")
     if run is None:
         return None
-    return validation_confusion(run, decision_of(material, row, run, trial.temperature, trial.value))
+    decision = decision_of(material, row, run, trial.temperature, trial.value, trial.calibration)
+    return validation_confusion(run, decision)
 
 
 @figure("strengths", 5, sequences=True)

@@ -103,6 +103,7 @@ def write_runs_html(folders: Sequence[str | Path], path: str | Path, *, allow_da
         "neighbours": None,
         "decided": [],
         "rehearsal": (),
+        "paid": False,
         "chosen": "",
         "elsewhere": None,
         "glossary": {},
@@ -141,6 +142,7 @@ def _first_screen(result: Result) -> Figure:
         "decided": result.decided,
         "rehearsal": result.rehearsal,
         "rehearsed_best": min(result.rehearsal, key=lambda each: each.nll, default=None),
+        "paid": any(each.realised_cost is not None for each in result.decided),
         "chosen": chosen_text(result),
         "elsewhere": result.elsewhere,
         "unmarked": result.verdict.kind in ("cheaper", "dearer", "better", "worse")

@@ -11,6 +11,7 @@ from labelspace.compressed import fits
 from labelspace.decisions.decision import Decision
 from labelspace.report.document import Figure, Room, figure, numbers
 from labelspace.report.reading import Drawn, Material, StoredRun, mean, row_facts
+from labelspace.results import Options
 from labelspace.spec.actions import capacity_of
 
 BINS = 15  # as in the calibration error
@@ -35,7 +36,12 @@ class Measured:
 
 
 def decision_of(
-    material: Material, row: Drawn, run: StoredRun, temperature: float | None, strength: float | None
+    material: Material,
+    row: Drawn,
+    run: StoredRun,
+    temperature: float | None,
+    strength: float | None,
+    calibration: Options | None = None,
 ) -> Decision:
     """Return how a run decided when it was judged.
 
@@ -45,16 +51,30 @@ def decision_of(
         run: its label space is what was undone.
         temperature: what was recorded; None where nothing was, it is then fitted again.
         strength: the smoothing that the run was trained with.
+        calibration: what was recorded beside the temperature.
     """
     space = run.space() if row.row is not None and row.row.inverted and strength is not None else None
     targets = None if space is None or strength is None else space.relations().targets(strength)
     known = _fitted(run, targets) if temperature is None else temperature
     prices = material.cost if material.rule == "min_cost" else None
-    found = Decision("argmax" if prices is None else "min_cost", known, prices, material.names, targets=targets)
+    rule = "argmax" if prices is None else "min_cost"
+    found = Decision(rule, known, prices, material.names, targets=targets, calibration=calibration)
     capacity, scores = capacity_of(prices), run.scores()
     if capacity is None or not len(scores.get("validation_y", ())):
         return found
     return found.with_capacity(scores["validation_scores"], capacity)
+
+
+def judged_by(material: Material, row: Drawn, place: int) -> Decision:
+    """Return how a run of a row decided when it was judged.
+
+    Args:
+        material: the prices and the rule.
+        row: the row.
+        place: of the run in it.
+    """
+    strength = None if row.strength is None else row.strength.value
+    return decision_of(material, row, row.runs[place], row.temperatures[place], strength, row.calibration(place))
 
 
 def _fitted(run: StoredRun, targets: Tensor | None) -> float:
@@ -67,10 +87,9 @@ def _fitted(run: StoredRun, targets: Tensor | None) -> float:
 
 def measured(material: Material, row: Drawn) -> Measured | None:
     """Return what a row's test scores show; None where there are none."""
-    strength = None if row.strength is None else row.strength.value
     parts = [
-        _one(decision_of(material, row, run, temperature, strength), scores["test_scores"], scores["test_y"])
-        for run, temperature in zip(row.runs, row.temperatures, strict=True)
+        _one(judged_by(material, row, place), scores["test_scores"], scores["test_y"])
+        for place, run in enumerate(row.runs)
         if len((scores := run.scores()).get("test_y", ()))
     ]
     if not parts:

@@ -14,7 +14,7 @@ from torch import Tensor
 from labelspace import _checks, _files, results
 from labelspace.decisions import Temperature
 from labelspace.records import ConfigRecord, RunFolder
-from labelspace.results import Best, Measure, Result, Role, Row, Rule, Strength, Trial
+from labelspace.results import Best, Measure, Options, Result, Role, Row, Rule, Strength, Trial
 from labelspace.space import LabelSpace
 
 Made = TypeVar("Made")
@@ -64,6 +64,7 @@ class Drawn:
         role: reference, method or control.
         runs: one per seed.
         temperatures: one per run.
+        calibrations: what each run's probabilities have beside it, None for nothing.
         row: what was found of it; None for plain runs, which nothing has compared.
     """
 
@@ -72,6 +73,11 @@ class Drawn:
     runs: tuple[StoredRun, ...]
     temperatures: tuple[float, ...]
     row: Row | None = None
+    calibrations: tuple[Options | None, ...] = ()
+
+    def calibration(self, place: int) -> Options | None:
+        """Return what the probabilities of the run at a place have beside the temperature."""
+        return self.calibrations[place] if self.calibrations else None
 
     @property
     def winner(self) -> bool:
@@ -173,7 +179,8 @@ def _drawn(row: Row, stored: Mapping[str, StoredRun]) -> Drawn:
     runs = tuple(stored[name] for name in row.runs if name in stored)
     given = row.temperatures or ()
     temperatures = given if len(given) == len(runs) else tuple(run.fitted for run in runs)
-    return Drawn(row.label, row.role, runs, temperatures, row)
+    kept = row.calibrations or ()
+    return Drawn(row.label, row.role, runs, temperatures, row, kept if len(kept) == len(runs) else ())
 
 
 def _space(path: Path, content: bytes | None, names: Sequence[str]) -> LabelSpace | None:

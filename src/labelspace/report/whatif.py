@@ -5,7 +5,7 @@ from torch import Tensor
 
 from labelspace.decisions.decision import Decision
 from labelspace.report.document import Figure, Room, figure, numbers, pack
-from labelspace.report.measures import decision_of
+from labelspace.report.measures import judged_by
 from labelspace.report.reading import Drawn, Material, StoredRun
 from labelspace.spec.actions import actions_of
 
@@ -37,8 +37,7 @@ def what_if(material: Material, room: Room) -> Figure | None:
 
 
 def _decision(material: Material, row: Drawn, run: StoredRun) -> Decision:
-    strength = None if row.strength is None else row.strength.value
-    return decision_of(material, row, run, row.temperatures[row.runs.index(run)], strength)
+    return judged_by(material, row, row.runs.index(run))
 
 
 def _chances(material: Material, row: Drawn, run: StoredRun) -> Tensor:

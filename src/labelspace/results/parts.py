@@ -67,6 +67,7 @@ class Trial(Part):
     validation_cost: float | None = None
     validation_accuracy: float | None = None
     temperature: float | None = None
+    calibration: Options | None = None
     run: RunName | None = None
     validation_quality: float | None = None
     seeds: int = 1

@@ -31,6 +31,8 @@ class Row(Part):
         trials: what was tried, on validation data.
         runs: names of its runs, one per seed.
         temperatures: one per seed.
+        calibrations: what each seed's probabilities have beside the temperature, as ``Decision.calibration`` takes it,
+            None where that is nothing; None where no seed has anything.
         validation_cost: under the headline rule, mean over seeds.
         argmax: its numbers when the likeliest class is called; of sequences those of single tokens, each wrong one
             costing 1, and of whole texts by other measures.
@@ -61,6 +63,7 @@ class Row(Part):
     trials: Listed[Trial]
     runs: Listed[RunName] = ()
     temperatures: Listed[float] | None = None
+    calibrations: Listed[Options | None] | None = None
     validation_cost: float | None = None
     argmax: Numbers
     min_cost: Numbers | None

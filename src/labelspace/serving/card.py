@@ -1,7 +1,7 @@
 """The model card: what a trained model is, what it was measured to do, and how to use it, in Markdown."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -29,6 +29,11 @@ INPUTS = {
     "table": "rows of a table: {columns}",
     "text": "texts, of which the first {length} words are read",
     "features": "vectors of {shape} numbers",
+}
+CALIBRATED = {
+    "vector": "vector scaling: a scale and a bias for each class",
+    "matrix": "matrix scaling: every class's score by those of all",
+    "isotonic": "isotonic regression: a rising curve",
 }
 NEW = {"images": "PICTURES/", "table": "ROWS.csv", "text": "TEXTS.csv", "features": "ARRAYS.npz"}
 
@@ -104,7 +109,21 @@ def decision_facts(decision: Decision) -> list[tuple[str, str]]:
     return [
         ("decision", _rule(decision)),
         ("temperature", f"{decision.temperature:.4g} (probabilities are softmax(scores / temperature))"),
+        *calibration_facts(decision),
     ]
+
+
+def calibration_facts(decision: Decision) -> list[tuple[str, str]]:
+    """Return what is done beside the temperature to make probabilities honest, and for which classes' frequencies."""
+    facts = decision.plain()
+    given, found = facts.get("calibration"), []
+    if isinstance(given, Mapping):
+        found.append(("calibration", f"{CALIBRATED[str(given['kind'])]}, of scores / temperature"))
+    if isinstance(decision.prior, torch.Tensor):
+        shares = zip(decision.names, decision.prior.tolist(), strict=True)
+        said = ", ".join(f"{name} {share:.3g}" for name, share in list(shares)[:CLASSES])
+        found.append(("class frequencies", f"probabilities are corrected for {said}"))
+    return found
 
 
 def _input(run: Run) -> str:
@@ -136,7 +155,8 @@ def measured(scores: torch.Tensor, y: torch.Tensor, decision: Decision, chosen: 
         chosen: what it decided about them.
     """
     # one line where the rule is to call the likeliest class
-    likeliest = chosen if decision.rule == "argmax" else replace(decision, rule="argmax").judge(scores, y)
+    own = replace(decision, rule="argmax", calibration=None, prior=None)  # what the model itself says
+    likeliest = chosen if decision.rule == "argmax" else own.judge(scores, y)
     rules = {RULES["argmax"].title: likeliest, RULES[decision.rule].title: chosen}
     rows = [(words, _right(found.classes, y), *_paid(found, y, decision)) for words, found in rules.items()]
     header = ("decision", "accuracy ↑", "cost per sample ↓")
@@ -255,7 +275,9 @@ def decision_caveats(y: torch.Tensor, decision: Decision) -> Iterable[str]:
     yield f"Every sample gets one of the {what} above, also one that belongs to none of {them}."
     if RULES[decision.rule].needs_prices:
         yield "Decisions are as good as the prices; with others, edit `cost` in decision.json, without training."
-    if decision.temperature == 1:
+    if decision.calibration is not None:
+        yield "The calibration was fitted on validation data; with another mix of classes, see Decision.with_prior."
+    elif decision.temperature == 1:
         yield "The temperature is 1: probabilities are the model's own."
     else:
         yield "The temperature was fitted on validation data; with another mix of classes, fit it again."

@@ -129,14 +129,17 @@ class Deployed(nn.Module):
             x = self.frozen.extract(self.frozen.prepare(x))
         scores = self.learner(self.normalize(x)).float()
         probabilities = torch.softmax(scores / self.temperature, dim=1)
+        ranked = scores
+        if self.decision.reorders:
+            ranked = probabilities = self.decision.chances(scores).float()
         precise = probabilities.double()
-        decision = self.rule.choose(scores, precise, self.prices if self.rule.needs_prices else None)
+        decision = self.rule.choose(ranked, precise, self.prices if self.rule.needs_prices else None)
         if self.done is not None and not self.rule.needs_prices:
             decision = self.done[decision]
         if self.abstain_cost is not None:
             least = (precise @ self.prices).amin(dim=1)
             decision = torch.where(self.abstain_cost < least - ROUNDING * (1 + least.abs()), -1, decision)
-        return probabilities, scores.argmax(dim=1), decision
+        return probabilities, ranked.argmax(dim=1), decision
 
     def example(self, count: int, seed: int = 0) -> Tensor:
         """Return random samples like those that it takes."""
@@ -163,7 +166,7 @@ class Deployed(nn.Module):
         scores = scorer(self.run)(x)
         decided = self.decision.decide(scores)
         decision = torch.where(decided.abstained, -1, decided.actions)
-        return self.decision.probabilities(scores).float(), scores.argmax(dim=1), decision
+        return self.decision.probabilities(scores).float(), self.decision.likeliest(scores), decision
 
 
 def _write(module: Deployed, metadata: dict[str, str], path: Path) -> None:

@@ -153,7 +153,7 @@ def empty_columns(piece: Piece, files: bool, decision: Decision, extra: Extra) -
 def fill(columns: Written, places: Sequence[int], decision: Decision, scores: Tensor, extra: Extra) -> None:
     """Write what scores say of samples into the columns, at the places of these samples."""
     p, decided = decision.probabilities(scores), decision.decide(scores)
-    likeliest = scores.argmax(dim=1, keepdim=True)
+    likeliest = decision.likeliest(scores)[:, None]
     found: dict[str, list[object]] = {
         "class": [decision.names[index] for index in likeliest.squeeze(1).tolist()],
         "probability": _rounded(p.gather(1, likeliest).squeeze(1)),
