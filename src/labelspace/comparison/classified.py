@@ -9,12 +9,12 @@ from torch import Tensor
 from labelspace.comparison.decided import collapses, decided
 from labelspace.comparison.entries import Entry
 from labelspace.comparison.folder import BEST, write_geometry
+from labelspace.comparison.headline import NOTHING_YET, advice
 from labelspace.comparison.judging import Found, Trained, choose
 from labelspace.comparison.knowledge import Knowledge, Spoken, gather
 from labelspace.comparison.learned import constant_row, doubts
 from labelspace.comparison.outcome import Judge, Outcome, Scores
 from labelspace.comparison.plan import Plan
-from labelspace.comparison.rivals import recommended
 from labelspace.comparison.rows import against_reference, make_row
 from labelspace.comparison.summary import caveats, costliest, extra_columns, prices_facts, space_facts
 from labelspace.comparison.verdict import doubted, judge_rows
@@ -123,11 +123,12 @@ class Classified:
         doubt = doubts(rows[0], constant, judged, steps, groups, level)
         verdict = judge_rows(rows, self.plan.margin, self.knowledge.word, groups, level, rows[best])
         verdict = verdict if doubt is None else doubted(verdict, doubt)
+        learned = doubt is None or rows[best].role == "rival"
         collapsed = collapses(rows, outcomes, best, self.dataset.names)
         offered = filter(None, [self.knowledge.offer])
         return Found(
             rows=tuple(row.row() for row in rows),
-            verdict=verdict.adding(recommended(rows, best)),
+            verdict=verdict.advising(advice(rows, best, groups, level) if learned else NOTHING_YET),
             warnings=(*collapsed, *caveats(rows, self.dataset, problems, groups, level), *offered),
             best=best,
             seed=seed,
