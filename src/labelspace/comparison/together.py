@@ -3,6 +3,7 @@
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from labelspace import _checks
 from labelspace.comparison.knowledge import gather
@@ -33,7 +34,9 @@ def check_together(data: Sequence[str], space: SpaceSpec | None, cost: CostSpec,
                 raise _checks.fail("compare", "data", "one dataset where it is of texts to texts", name)
             said[name] = gather(space, cost, dataset, dataset.train.y).spoken.cost
         except _checks.InputError as error:
-            raise error.about(file=error.file or name) from error
+            hint = (" Files of scores are compared with --scores.",) if Path(name).is_file() else ()
+            fuller = _checks.fail(error.owner, error.argument, error.expected, error.got, (*error.parts, *hint))
+            raise fuller.about(file=error.file or name) from error
     (first, words), *others = said.items()
     for name, other in others:
         if other != words:

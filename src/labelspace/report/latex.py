@@ -69,6 +69,7 @@ def latex_table(result: Result) -> str:
         if section and section not in told:
             told.add(section)
             lines += [r"    \addlinespace", f"    \\multicolumn{{{count}}}{{l}}{{\\emph{{{escaped(section)}}}}} \\\\"]
+        lines += [r"    \midrule"] if row.role == "constant" else []
         cells = [column.cells[number].printed for column in shown]
         lines.append(_line([_name(row), *cells]))
     return "\n".join([*lines, r"    \bottomrule", r"  \end{tabular}", r"\end{table}"])

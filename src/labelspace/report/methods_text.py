@@ -62,7 +62,7 @@ def _training(result: Result) -> str:
 
 
 def _seeds(seeds: tuple[int, ...]) -> str:
-    whole = seeds == tuple(range(seeds[0], seeds[0] + len(seeds)))
+    whole = len(seeds) > 2 and seeds == tuple(range(seeds[0], seeds[0] + len(seeds)))
     return f"{seeds[0]} to {seeds[-1]}" if whole else _listed([str(seed) for seed in seeds])
 
 
