@@ -108,7 +108,7 @@ def page_of(folders: Sequence[Path]) -> Path:
 
     Example:
         >>> print(page_of([Path("runs/digits-1a2b"), Path("runs/stones-3c4d")]).as_posix())
-        runs/summary-59e4dbb8.html
+        runs/summary-3178c961.html
     """
     names = "\n".join(sorted(folder.name for folder in folders))
     return folders[0].parent / f"summary-{hashlib.blake2b(names.encode(), digest_size=4).hexdigest()}.html"
