@@ -523,9 +523,10 @@ def test_several_datasets_are_compared_one_by_one_and_summed_up(
     monkeypatch.setattr(comparison, "compare", compare)
     monkeypatch.setattr(Comparison, "save_html", lambda self, examples: None)
     paths = [str(write_table(tmp_path / f"{name}.csv", ["1", "2", "3"], rows=60)) for name in ("apples", "plums")]
-    text = run(*paths, "--epochs", "3", "--out", str(tmp_path / "runs")).stdout
+    text = run(*paths, "--epochs", "3", "--level", "0.9", "--out", str(tmp_path / "runs")).stdout
     assert asked == [(path, 3) for path in paths]
     assert text.startswith("2 datasets · 3 rows in all of them")
+    assert "90\N{NARROW NO-BREAK SPACE}% interval" in text
     assert len(list((tmp_path / "runs").glob("summary-*.html"))) == 1
     refused("different datasets", paths[0], paths[0])
     refused("`--json` must be given without --markdown", *paths, "--json", "--markdown")

@@ -315,7 +315,7 @@ def compare(
         result, page = compared(given[0] if given else None)
         print_found(result, shown, page)
         return
-    print_all([compared(name)[0] for name in given], shown)
+    print_all([compared(name)[0] for name in given], shown, level)
 
 
 def _refuse_beside(context: typer.Context, flag: str, allowed: frozenset[str], remedy: str) -> None:

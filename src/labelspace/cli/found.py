@@ -56,18 +56,19 @@ def print_found(found: "Comparison", form: str, page: Path | None = None) -> Non
         console.print(text_table(found.result, console.width, places), soft_wrap=True)
 
 
-def print_all(found: Sequence["Comparison"], form: str) -> None:
+def print_all(found: Sequence["Comparison"], form: str, level: float | None = None) -> None:
     """Print what several comparisons say together, or how each was made.
 
     Args:
         found: the comparisons.
         form: from ``form_of``.
+        level: of the intervals over datasets, 0.95 if left out.
     """
     if form == METHODS_TEXT:
         print_methods([each.result for each in found])
         return
     folders = [each.folder for each in found if each.folder is not None]
-    print_summary(folders, as_json=form == JSON, as_markdown=form == MARKDOWN)
+    print_summary(folders, as_json=form == JSON, as_markdown=form == MARKDOWN, level=level)
 
 
 def print_summary(
@@ -77,6 +78,7 @@ def print_summary(
     as_json: bool = False,
     as_markdown: bool = False,
     allow_damaged: bool = False,
+    level: float | None = None,
 ) -> None:
     """Write the page of several comparisons and print what they say together.
 
@@ -86,10 +88,11 @@ def print_summary(
         as_json: print everything as JSON.
         as_markdown: print the tables as Markdown.
         allow_damaged: read also what is not what was written, and warn.
+        level: of the intervals over datasets, 0.95 if left out.
     """
     from labelspace.comparison.many import summarize
 
-    summary = summarize(folders, allow_damaged=allow_damaged)
+    summary = summarize(folders, level=0.95 if level is None else level, allow_damaged=allow_damaged)
     page = write_summary_html(summary, output or page_of(folders))
     if as_json:
         print_json({"report": str(page), **summary.model_dump(mode="json")})
