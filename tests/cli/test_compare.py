@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from comparison.small import write_table
+from comparison.small import Here, write_table
+from labelspace import comparison
 from labelspace.cli.compare import shares_of, tree_only
 from labelspace.cli.main import app
+from labelspace.comparison import Comparison
 from labelspace.sweeps import executors
+from many_results import TABLE, made
 
 SIZES = ["small", "medium", "large"]
 SHORT = ["--methods", "uniform", "--model", "linear", "--epochs", "2", "--seeds", "2"]
@@ -27,7 +30,7 @@ ORDER = ["--space", "small<medium<large"]
 def here() -> Iterator[None]:
     """Train in this process; other tests start workers."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(executors, "Processes", lambda workers: executors.InProcess())
+        patch.setattr(executors, "Processes", Here)
         yield
 
 
@@ -328,10 +331,6 @@ def test_data_that_are_not_there(tmp_path: Path) -> None:
     refused("nowhere.csv", "nowhere.csv", *SHORT, "--out", str(tmp_path))
 
 
-def test_two_datasets(tmp_path: Path) -> None:
-    refused("Files of scores need --scores", "digits", "mnist", *SHORT, "--out", str(tmp_path))
-
-
 def test_a_file_in_place_of_the_folder(sizes: str, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     refused("a folder that can be written to", sizes, *SHORT, "--out", str(tmp_path / "taken"))
@@ -522,3 +521,30 @@ def test_wordnet_is_used_only_where_it_is_asked_for(tmp_path: Path) -> None:
     assert 'space = "wordnet:saw=saw.n.02"' in (Path(asked["folder"]) / "plan.toml").read_text()
     refused("Got 'cow', which is none", *common, "--space", "wordnet", "--senses", "cow=cow.n.01")
     refused("given with the space 'wordnet'", *common, "--senses", "saw=saw.n.02")
+
+
+def test_several_datasets_are_compared_one_by_one_and_summed_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, object]] = []
+
+    def compare(data: str, *, out: Path, epochs: int = 0, **options: object) -> Comparison:
+        asked.append((data, epochs))
+        name = Path(data).stem
+        return Comparison(None, made(name, TABLE[name], "LLS")).save(out / name)
+
+    monkeypatch.setattr(comparison, "compare", compare)
+    monkeypatch.setattr(Comparison, "save_html", lambda self, examples: None)
+    paths = [str(write_table(tmp_path / f"{name}.csv", ["1", "2", "3"], rows=60)) for name in ("apples", "plums")]
+    text = run(*paths, "--epochs", "3", "--level", "0.9", "--out", str(tmp_path / "runs")).stdout
+    assert asked == [(path, 3) for path in paths]
+    assert text.startswith("2 datasets · 3 rows in all of them")
+    assert "90\N{NARROW NO-BREAK SPACE}% interval" in text
+    assert len(list((tmp_path / "runs").glob("summary-*.html"))) == 1
+    refused("different datasets", paths[0], paths[0])
+    refused("`--json` must be given without --markdown", *paths, "--json", "--markdown")
+    refused("priced alike", *paths, str(write_table(tmp_path / "sizes.csv", SIZES, rows=60)))
+    refused("nowhere", paths[0], "nowhere")
+    np.savez(tmp_path / "val.npz", scores=np.zeros((4, 2)), y=np.zeros(4))
+    refused("--scores", str(tmp_path / "val.npz"), paths[0])
+    assert len(asked) == 2

@@ -10,6 +10,7 @@ from comparison.small import TINY, write_table
 from labelspace.cli.main import app
 from labelspace.comparison import Comparison, compare
 from labelspace.sweeps.executors import InProcess
+from many_results import TABLE, made
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +72,25 @@ def test_pictures(digits: Comparison, tmp_path: Path) -> None:
     assert "data:image/png;base64," not in page.read_text(encoding="utf-8")
     run(str(digits.folder), "--examples", "2", "-o", str(page))
     assert page.read_text(encoding="utf-8").count("data:image/png;base64,") == 2
+
+
+def test_several_comparisons(tmp_path: Path) -> None:
+    for name, costs in TABLE.items():
+        (tmp_path / name).mkdir()
+        made(name, costs, "LLS").write(tmp_path / name)
+    folders = [str(tmp_path / name) for name in TABLE]
+    text = run(*folders).stdout
+    assert text.startswith("3 datasets · 3 rows in all of them")
+    assert run(str(tmp_path)).stdout == text  # the folder that holds them
+    assert len(list(tmp_path.glob("summary-*.html"))) == 1
+    run(*folders, "-o", str(tmp_path / "page.html"))
+    assert "Mean ranks" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert run(folders[0], "--methods-text").stdout.startswith("We compared models on apples (2 classes).")
+    refused("has no comparison.json", *folders, str(tmp_path))
+    refused("different folders", *folders, folders[0])
+    refused("`--examples` must be left out for several comparisons", *folders, "--examples", "2")
+    refused("`--methods-text` must be given with folders of comparisons", folders[0], "--methods-text", "-o", "a.html")
+    refused("`--methods-text` must be given with folders of comparisons", "nowhere", "--methods-text")
 
 
 def test_bad_input(table: Comparison, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from comparison.small import write_table
+from comparison.small import Here, write_table
 from labelspace.cli.main import app
 from labelspace.sweeps import executors
 
@@ -16,7 +16,7 @@ SHORT = ["--methods", "uniform", "--model", "linear", "--epochs", "1", "--seeds"
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Train in this process."""
-    monkeypatch.setattr(executors, "Processes", lambda workers: executors.InProcess())
+    monkeypatch.setattr(executors, "Processes", Here)
 
 
 def run(*arguments: str) -> Result:

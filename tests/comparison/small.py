@@ -1,11 +1,21 @@
 """Small comparisons and small files to compare on."""
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from labelspace.sweeps import executors
+
 SMALL: dict[str, Any] = {"methods": ["uniform", "semantic"], "model": "linear", "epochs": 2, "seeds": 2}
 TINY: dict[str, Any] = {**SMALL, "methods": ["uniform"], "strengths": {"uniform": [0.1, 0.3]}}
+
+
+class Here(executors.Processes):
+    """Workers that are this process, for commands, which ask for processes: to start one takes seconds."""
+
+    def run(self, work: Any, tasks: Any) -> Iterator[tuple[int, Any]]:
+        yield from executors.InProcess().run(work, tasks)
 
 
 def write_table(path: Path, names: list[str], rows: int = 180, patients: int | None = None) -> Path:

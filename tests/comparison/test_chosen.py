@@ -3,7 +3,12 @@
 import numpy as np
 import torch
 
-from labelspace.comparison.chosen import cheapest
+from labelspace.comparison.chosen import Offer
+from labelspace.comparison.chosen import cheapest as chosen
+
+
+def cheapest(costs: list[torch.Tensor], nll: list[float], priced: bool) -> int:
+    return chosen([Offer(*each) for each in zip(costs, nll, strict=True)], priced)
 
 
 def table(*rows: list[float]) -> torch.Tensor:

@@ -3,7 +3,7 @@
 import pytest
 
 from comparison.hand_made import row, table
-from labelspace.comparison.headline import costs, helps, worth
+from labelspace.comparison.headline import advice, costs, helps, worth
 from labelspace.comparison.rows import Judged, against_reference
 
 THIN = "\N{NARROW NO-BREAK SPACE}"
@@ -76,3 +76,50 @@ def test_mistakes_that_all_cost_the_same_are_counted() -> None:
 @pytest.mark.parametrize(("value", "text"), [(0.5561, "0.556"), (12.3, "12.3"), (0.0, "0.00")])
 def test_costs_keep_three_digits(value: float, text: str) -> None:
     assert costs(value) == [text]
+
+
+def advised(best: int, *rows: Judged) -> str:
+    return advice(against_reference(rows, 0.95, None), best, None, 0.95)
+
+
+def test_what_to_take_and_what_saves_nothing_on_top() -> None:
+    reference, labels = row("one-hot", table(2.0, 0.1)), row("lls", table(1.9, 0.1, 1))
+    rival = row("forest", table(1.2, 0.1, 2), role="rival")
+    assert advised(2, reference, labels, rival) == (
+        "Take forest with minimum-cost decisions: 1.20 per sample. Better labels save nothing on top (lls: 1.90);"
+        f" the decisions save 50{THIN}% of what argmax costs (2.40)."
+    )
+
+
+def test_labels_that_are_taken() -> None:
+    reference, rival = row("one-hot", table(2.0, 0.1)), row("forest", table(2.4, 0.1, 2), role="rival")
+    text = advised(1, reference, row("lls", table(1.0, 0.1, 1)), rival)
+    assert text.startswith("Take lls labels with minimum-cost decisions: 1.00 per sample. The labels save 50")
+    assert "against one-hot labels; no rival costs less (forest: 2.40); the decisions" in text
+    text = advised(1, row("one-hot", table(2.0, 3.0)), row("lls", table(1.99, 3.0, 7)))
+    assert "That this costs less than one-hot labels (" in text
+    assert ") is not shown; " in text
+
+
+def test_what_validation_data_did_not_show_is_told() -> None:
+    text = advised(0, row("one-hot", table(2.0, 0.1)), row("lls", table(1.5, 0.1, 1)))
+    assert "on test data lls costs less (1.50), on validation data it did not" in text.lower()
+
+
+def test_decisions_that_save_nothing() -> None:
+    costs = table(2.0, 0.1)
+    same = {"argmax": {"cost": 2.0, "accuracy": 0.5}, "plain_costs": costs}
+    text = advised(0, row("one-hot", costs, **same), row("lls", table(2.5, 0.1, 1)))
+    assert text.endswith("; that these decisions cost less than argmax (2.00) is not shown.")
+
+
+def test_mistakes_that_cost_the_same_and_models_from_elsewhere() -> None:
+    plain = {"min_cost": None, "argmax": {"cost": 0.05, "accuracy": 0.95}}
+    models = [
+        row("first", table(0.05), role="reference", method="", **plain),
+        row("second", table(0.06), method="", **plain),
+    ]
+    assert (
+        advised(0, *models)
+        == "Take first: 0.0500 mistakes per sample. Another model saves nothing on top (second: 0.0500)."
+    )

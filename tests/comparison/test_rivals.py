@@ -120,8 +120,7 @@ def test_the_cheapest_of_all_rows_is_taken_home(compared) -> None:
     cheapest = min(result.rows, key=lambda row: row.validation_cost)
     assert cheapest.role == "rival"
     assert result.best.label == cheapest.label
-    assert result.verdict.sentences[-1].startswith(f"{cheapest.label}, the cheapest on validation data, costs ")
-    assert result.verdict.sentences[-1].endswith(f"best/ holds {cheapest.label}.")
+    assert result.verdict.advice.startswith(f"Take {cheapest.label} with minimum-cost decisions: ")
     best = Run.load(comparison.folder)
     assert best.folder == comparison.folder / "best"
     x = data.load("digits").test

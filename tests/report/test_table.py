@@ -244,3 +244,11 @@ def test_markdown_says_which_rows_are_controls() -> None:
 def test_text_keeps_names_as_they_are() -> None:
     rows = [{**each, "label": each["label"].replace("uniform", "[red]<b>|")} for each in content().plain()["rows"]]
     assert "[red]<b>|" in text_table(content(rows=rows))
+
+
+def test_what_to_do_is_the_last_line() -> None:
+    advice = "Take semantic labels with minimum-cost decisions: 0.71 per sample."
+    found = content(verdict={"kind": "cheaper", "advice": advice}, warnings=["Think."])
+    assert lines(text_table(found, places={"Report": "report.html"}))[-1] == f"Do        {advice}"
+    assert markdown_table(found).endswith(f"**{advice.replace('.71', '.71')}**")
+    assert not any(line.startswith("Do ") for line in lines(text_table(content())))

@@ -12,11 +12,10 @@ from labelspace._cells import names_in
 from labelspace._checks import InputError
 from labelspace.cli import options as shared
 from labelspace.cli.flags import speaks_of_flags
+from labelspace.cli.found import form_of, print_all, print_found
 from labelspace.cli.options import of_methods, of_settings, seeds_of
 from labelspace.cli.progress import ComparisonBars
-from labelspace.cli.screen import bad_input_exits, console, print_json
-from labelspace.report.table import text_table
-from labelspace.report.words import size
+from labelspace.cli.screen import bad_input_exits
 from labelspace.spec.prices import RULES, TREE
 from labelspace.spec.senses import with_senses
 
@@ -39,10 +38,13 @@ Example: labelspace compare --methods 'lls,ce=lls,wide=lwal' --option 'ce.terms=
 
 Example: labelspace compare --epochs 90 --optimizer sgd --momentum 0 --schedule step --milestones 45,70 --clip 1
 
+Example: labelspace compare stones.csv wine.csv digits --cost squared
+
 Example: labelspace compare multi30k --model seq2seq-256 --seeds 3 --epochs 12
 
 Example: labelspace compare --scores val.npz test.npz --cost prices.csv"""
 
+PRINTED = ("as_json", "as_markdown", "methods_text")
 # what is heeded beside these two flags
 OF_TABLES = ("label", "group_by", "ignore")
 WITH_SCORES = frozenset(
@@ -61,11 +63,10 @@ WITH_SCORES = frozenset(
         "margin",
         "level",
         "out",
-        "as_json",
-        "as_markdown",
+        *PRINTED,
     ]
 )
-WITH_PLAN = frozenset(["plan", "out", "fresh", "workers", "examples", "as_json", "as_markdown"])
+WITH_PLAN = frozenset(["plan", "out", "fresh", "workers", "examples", *PRINTED])
 
 
 @bad_input_exits
@@ -73,7 +74,11 @@ WITH_PLAN = frozenset(["plan", "out", "fresh", "workers", "examples", "as_json",
 def compare(
     context: typer.Context,
     data: Annotated[
-        list[str] | None, typer.Argument(help="A dataset's name, a folder or a file; with --scores, files of scores.")
+        list[str] | None,
+        typer.Argument(
+            help="A dataset's name, a folder or a file; several for what they say together; with --scores, files of"
+            " scores."
+        ),
     ] = None,
     methods: Annotated[
         str | None,
@@ -214,6 +219,9 @@ def compare(
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over: train everything anew.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")] = False,
+    methods_text: Annotated[
+        bool, typer.Option("--methods-text", help="Print how it was made, for a paper: a paragraph and a table, LaTeX.")
+    ] = False,
 ) -> None:
     """Compare label methods on your data: cost, accuracy and calibration, with intervals, controls and a report.
 
@@ -226,9 +234,11 @@ def compare(
     from labelspace.comparison import compare_scores
     from labelspace.comparison.plan import OWN, TRAINING
     from labelspace.comparison.scored import LEVEL, MARGIN
+    from labelspace.comparison.together import check_together
     from labelspace.sweeps.executors import Processes
 
     given = data or []
+    shown = form_of(as_json, as_markdown, methods_text)
     if scores:
         _refuse_beside(context, "--scores", WITH_SCORES, "Nothing is trained there, so that they would change nothing.")
         kinds: dict[bool | None, Literal["logits", "probabilities"]] = {True: "logits", False: "probabilities"}
@@ -249,7 +259,7 @@ def compare(
             out=out,
             command=_command(),
         )
-        _print(found, as_json, as_markdown, found.save_html())
+        print_found(found, shown, found.save_html())
         return
     if logits is not None:
         raise InputError("", "--logits` and `--probabilities", "given with --scores", "one of them without")
@@ -257,9 +267,6 @@ def compare(
         raise InputError("", "--names", "given with --scores", "it without", "Data name their classes themselves.")
     if plan is not None:
         _refuse_beside(context, "--plan", WITH_PLAN, "The plan decides these: edit a copy of it.")
-    if len(given) > 1:
-        got = f"{len(given)}: {', '.join(given)}"
-        raise InputError("", "DATA", "one dataset", got, "Files of scores need --scores.")
     reader = shared.reader_options(
         label=label,
         text=text,
@@ -304,27 +311,37 @@ def compare(
         "method_options": of_methods(option or []) or None,
     }
     more = of_settings(setting or [], (*TRAINING, *OWN), {*inspect.signature(compare).parameters, *settings})
-    with ComparisonBars() as bars:
-        result = compare_labels(
-            given[0] if given else None,
-            methods=methods,
-            space=with_senses(space, senses or []),
-            cost=cost,
-            model=model,
-            seeds=None if seeds is None else seeds_of(seeds),
-            budget=budget,
-            rivals=rivals,
-            plan=plan,
-            out=out,
-            fresh=fresh,
-            executor=Processes(workers),
-            report=bars.report,
-            command=_command(),
-            **{name: value for name, value in settings.items() if value is not None},
-            **more,
-        )
-        page = result.save_html(examples=examples)
-    _print(result, as_json, as_markdown, page)
+    known = with_senses(space, senses or [])
+    if len(given) > 1:
+        check_together(given, known, cost, reader)
+
+    def compared(name: str | None) -> tuple["Comparison", Path]:
+        with ComparisonBars() as bars:
+            result = compare_labels(
+                name,
+                methods=methods,
+                space=known,
+                cost=cost,
+                model=model,
+                seeds=None if seeds is None else seeds_of(seeds),
+                budget=budget,
+                rivals=rivals,
+                plan=plan,
+                out=out,
+                fresh=fresh,
+                executor=Processes(workers),
+                report=bars.report,
+                command=_command(),
+                **{name: value for name, value in settings.items() if value is not None},
+                **more,
+            )
+            return result, result.save_html(examples=examples)
+
+    if len(given) < 2:
+        result, page = compared(given[0] if given else None)
+        print_found(result, shown, page)
+        return
+    print_all([compared(name)[0] for name in given], shown, level)
 
 
 def _refuse_beside(context: typer.Context, flag: str, allowed: frozenset[str], remedy: str) -> None:
@@ -389,19 +406,6 @@ def _by_name(given: list[str]) -> list[str] | dict[str, list[str]]:
 
 def _command() -> str:
     return shlex.join(["labelspace", *sys.argv[1:]])
-
-
-def _print(result: "Comparison", as_json: bool, as_markdown: bool, page: Path | None = None) -> None:
-    if as_json:
-        found = {"folder": result.folder, "report": page}
-        where = {name: None if place is None else str(place) for name, place in found.items()}
-        print_json({**where, **result.content})
-        return
-    if as_markdown:
-        console.print(result.markdown(), soft_wrap=True)
-        return
-    places = {} if page is None else {"Report": f"{page} ({size(page.stat().st_size)})"}
-    console.print(text_table(result.result, console.width, places), soft_wrap=True)
 
 
 compare.__doc__ = f"{inspect.cleandoc(compare.__doc__ or '')}\n\n{EXAMPLES}"

@@ -2,11 +2,24 @@
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from torch import Tensor
 
 
-def cheapest(costs: Sequence[Tensor], nll: Sequence[float], priced: bool) -> int:
+class Offer(NamedTuple):
+    """What a row is on validation data.
+
+    Args:
+        costs: of every sample, ``(seeds, samples)``.
+        nll: the mean negative log-likelihood of its calibrated probabilities.
+    """
+
+    costs: Tensor
+    nll: float
+
+
+def cheapest(offers: Sequence[Offer], priced: bool) -> int:
     """Return the place of the row to take home.
 
     A few hundred samples count mistakes in steps, and rows within chance of each other change places with the sample.
@@ -15,20 +28,19 @@ def cheapest(costs: Sequence[Tensor], nll: Sequence[float], priced: bool) -> int
     of others too, and decides between equal costs alone.
 
     Args:
-        costs: of each row, ``(seeds, samples)`` on validation data.
-        nll: of each row, the mean negative log-likelihood of its calibrated probabilities there.
+        offers: of each row.
         priced: whether mistakes differ in price.
 
     Example:
         >>> import torch
-        >>> one, other = torch.tensor([[0.0, 1.0, 0.0, 0.0]]), torch.tensor([[1.0, 0.0, 1.0, 0.0]])
-        >>> cheapest([one, other], [0.7, 0.3], priced=False), cheapest([one, other], [0.7, 0.3], priced=True)
+        >>> offers = [Offer(torch.tensor([[0.0, 1.0, 0.0]]), 0.7), Offer(torch.tensor([[1.0, 0.0, 1.0]]), 0.3)]
+        >>> cheapest(offers, priced=False), cheapest(offers, priced=True)
         (1, 0)
     """
-    means = [table.double().mean(dim=0) for table in costs]
+    means = [offer.costs.double().mean(dim=0) for offer in offers]
     best = min(range(len(means)), key=lambda place: float(means[place].mean()))
     near = [place for place, mean in enumerate(means) if _within(mean - means[best], priced)]
-    return min(near, key=lambda place: nll[place])
+    return min(near, key=lambda place: offers[place].nll)
 
 
 def _within(more: Tensor, priced: bool) -> bool:

@@ -6,16 +6,16 @@ from pathlib import Path
 
 from torch import Tensor
 
-from labelspace.comparison.chosen import cheapest
+from labelspace.comparison.chosen import Offer, cheapest
 from labelspace.comparison.decided import collapses, decided, done
 from labelspace.comparison.entries import Entry
 from labelspace.comparison.folder import BEST, write_geometry
+from labelspace.comparison.headline import NOTHING_YET, advice
 from labelspace.comparison.judging import Found, Trained, best_seed, candidates
 from labelspace.comparison.knowledge import Doing, Knowledge, Spoken, gather
 from labelspace.comparison.learned import constant_row, doubts
 from labelspace.comparison.outcome import Judge, Outcome, Scores
 from labelspace.comparison.plan import Plan
-from labelspace.comparison.rivals import recommended
 from labelspace.comparison.rows import against_reference, make_row
 from labelspace.comparison.summary import caveats, costliest, extra_columns, prices_facts, space_facts
 from labelspace.comparison.verdict import doubted, judge_rows
@@ -118,11 +118,8 @@ class Classified:
         rows = against_reference([make_row(outcome, **each.about()) for outcome, each in pairs], level, groups)
         constant = constant_row(self.labels, outcomes[0])
         able = candidates(rows)
-        tables, nlls = (
-            [outcomes[each].validation_table for each in able],
-            [outcomes[each].validation_nll for each in able],
-        )
-        best = able[cheapest(tables, nlls, self.judge.priced)]
+        offers = [Offer(outcomes[each].validation_table, outcomes[each].validation_nll) for each in able]
+        best = able[cheapest(offers, self.judge.priced)]
         seed = best_seed(outcomes[best])
         winner = next(number for number, row in enumerate(rows) if row.winner)
         steps = -(-len(self.dataset.train) // self.plan.config.batch_size)
@@ -130,11 +127,14 @@ class Classified:
         doubt = doubts(rows[0], constant, judged, steps, groups, level)
         verdict = judge_rows(rows, self.plan.margin, self.knowledge.word, groups, level, rows[best])
         verdict = verdict if doubt is None else doubted(verdict, doubt)
+        learned = doubt is None or rows[best].role == "rival"
         collapsed = collapses(rows, outcomes, best, self.dataset.names)
         offered = filter(None, [self.knowledge.offer])
         return Found(
             rows=tuple(row.row() for row in rows),
-            verdict=verdict.adding(recommended(rows, best)).adding(done(outcomes[best])),
+            verdict=verdict.adding(done(outcomes[best])).advising(
+                advice(rows, best, groups, level) if learned else NOTHING_YET
+            ),
             warnings=(*collapsed, *caveats(rows, self.dataset, problems, groups, level), *offered),
             best=best,
             seed=seed,

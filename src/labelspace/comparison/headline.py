@@ -1,4 +1,4 @@
-"""What helps most, decisions, classifier or labels, and what it is worth for many samples."""
+"""What helps most, decisions, classifier or labels, what it is worth for many samples, and what to do about it."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from labelspace.metrics import Interval
 from labelspace.report.words import decimals_for, fixed, percent
 
 MANY = 10_000  # samples that money is spoken of for
+NOTHING_YET = "Take none of these home yet: what they cost means little for the reason above."
 
 
 class Help(NamedTuple):
@@ -97,6 +98,64 @@ def worth(best: Judged, reference: Judged) -> str:
     return (
         f"Per {MANY:,} samples: {_amount(after)}{unit} instead of {_amount(before)} ({best.label}{decides}; {plainly})."
     )
+
+
+def advice(rows: Sequence[Judged], best: int, groups: Tensor | None, level: float) -> str:
+    """Return the sentence that a person would act on: what to take, and what saves nothing beside it.
+
+    Args:
+        rows: the reference first.
+        best: the place of the one to take home.
+        groups: of the test samples.
+        level: of the intervals that tell a saving from chance.
+    """
+    taken = rows[best]
+    how, unit = (
+        ("", "mistakes per sample") if taken.min_cost is None else (" with minimum-cost decisions", "per sample")
+    )
+    first = f"Take {taken.spoken}{how}: {costs(taken.headline.cost)[0]} {unit}."
+    beside = [_labels_beside(rows, taken), _rival_beside(rows, taken), _decided(taken, groups, level)]
+    rest = "; ".join(text for text in beside if text)
+    return f"{first} {rest[0].upper()}{rest[1:]}." if rest else first
+
+
+def _labels_beside(rows: Sequence[Judged], taken: Judged) -> str:
+    """Return what labels add to what is taken."""
+    winner, reference = next((row for row in rows if row.winner), None), rows[0]
+    if winner is None:
+        return ""
+    if winner.label != taken.label:
+        what = "better labels save" if winner.method else "another model saves"
+        return _not_taken(winner, taken, f"{what} nothing on top")
+    saved = winner.moved
+    if saved is None or saved.high is None or saved.high >= 0:
+        return f"that this costs less than {reference.spoken} ({costs(reference.headline.cost)[0]}) is not shown"
+    what = "the labels save" if winner.method else "it saves"
+    return f"{what} {percent(-saved.estimate, sign=False)} against {reference.spoken}"
+
+
+def _rival_beside(rows: Sequence[Judged], taken: Judged) -> str:
+    """Return that no rival costs less, where one stands beside a network that is taken."""
+    rival = max((row for row in rows if row.role == "rival"), key=lambda row: row.merit, default=None)
+    return "" if rival is None or taken.role == "rival" else _not_taken(rival, taken, "no rival costs less")
+
+
+def _not_taken(row: Judged, taken: Judged, said: str) -> str:
+    """Return that a row is no better; where it is on test data, that the choice could not know it."""
+    cost = costs(row.headline.cost)[0]
+    if row.headline.cost >= taken.headline.cost:
+        return f"{said} ({row.label}: {cost})"
+    return f"on test data {row.label} costs less ({cost}), which validation data did not show"
+
+
+def _decided(taken: Judged, groups: Tensor | None, level: float) -> str:
+    """Return what decisions save of what is taken."""
+    if taken.min_cost is None:
+        return ""
+    moved, before = change_of(taken.costs, taken.plain_costs, level, groups, fixed=True), costs(taken.argmax.cost)[0]
+    if moved is None or moved.high is None or moved.high >= 0:
+        return f"that these decisions cost less than argmax ({before}) is not shown"
+    return f"the decisions save {percent(-moved.estimate, sign=False)} of what argmax costs ({before})"
 
 
 def _amount(value: float) -> str:

@@ -18,6 +18,7 @@ from labelspace.data import digests
 from labelspace.data.dataset import Dataset
 from labelspace.data.loading import loaded
 from labelspace.report.html import write_html
+from labelspace.report.methods_text import methods_text
 from labelspace.report.table import markdown_table, text_table
 from labelspace.results import Best, Options, Result, Row, Verdict
 from labelspace.serving.predictions import ready
@@ -120,6 +121,10 @@ class Comparison:
     def markdown(self) -> str:
         """Return the table and the verdict as Markdown."""
         return markdown_table(self.result)
+
+    def methods_text(self) -> str:
+        """Return how it was made, for a paper: a paragraph and the table, as LaTeX."""
+        return methods_text(self.result)
 
     def to_frame(self) -> "pandas.DataFrame":
         """Return one row per method and decision rule as a pandas DataFrame."""

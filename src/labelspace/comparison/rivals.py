@@ -9,10 +9,8 @@ from pydantic import JsonValue
 
 from labelspace import _checks, models
 from labelspace.comparison.entries import REFERENCE_METHOD, Entry
-from labelspace.comparison.rows import Judged
 from labelspace.data.dataset import Dataset
 from labelspace.models.registry import model_name
-from labelspace.report.words import decimals_for, fixed
 
 AUTO, NONE = "auto", "none"
 UNSAID = (AUTO,)  # where nothing is said of rivals
@@ -159,22 +157,3 @@ def _said(reasons: Mapping[str, str]) -> list[str]:
         f" {reason} and {'was' if len(labels) == 1 else 'were'} left out; --rivals NAME tries it all the same."
         for reason, labels in grouped.items()
     ]
-
-
-def recommended(rows: Sequence[Judged], best: int) -> str:
-    """Return that a rival is what to take home, where it is.
-
-    Args:
-        rows: of the table.
-        best: the place of the one that did best on validation data.
-    """
-    if rows[best].role != "rival":
-        return ""
-    network = max((row for row in rows if row.role in ("reference", "method")), key=lambda row: row.merit)
-    values = [rows[best].headline.cost, network.headline.cost]
-    mine, theirs = (fixed(value, decimals_for(values)) for value in values)
-    label = rows[best].label
-    costs = f"costs {mine}, the best network ({network.label}) {theirs}"
-    cheapest = rows[best].merit >= network.merit
-    why = "the cheapest on validation data" if cheapest else "as good as the cheapest on validation data and surer"
-    return f"{label}, {why}, {costs}: best/ holds {label}."

@@ -11,6 +11,7 @@ from torch import Tensor
 from labelspace import _checks
 from labelspace._tables import is_there
 from labelspace.comparison.decided import collapses, decided, done
+from labelspace.comparison.headline import advice
 from labelspace.comparison.knowledge import Doing, Knowledge, known
 from labelspace.comparison.learned import constant_row, unhelped
 from labelspace.comparison.outcome import Outcome
@@ -122,7 +123,8 @@ def _rows(gathered: Gathered, outcomes: Sequence[Outcome], kept: bool) -> list[J
 def _verdict(rows: Sequence[Judged], margin: float, level: float, groups: Tensor | None, best: int) -> Verdict:
     if len(rows) == 1:
         return judge_decisions(rows[0], margin, level, groups)
-    return judge_rows(rows, margin, "labels", groups, level, rows[best])
+    verdict = judge_rows(rows, margin, "labels", groups, level, rows[best])
+    return verdict.advising(advice(rows, best, groups, level))
 
 
 def _result(

@@ -43,13 +43,14 @@ def text_table(result: Result, width: int = 100, places: Mapping[str, str] | Non
 
 
 def verdict_text(result: Result, width: int = 100, places: Mapping[str, str] | None = None) -> str:
-    """Return the verdict, the warnings and where to go on."""
+    """Return the verdict, the warnings, where to go on, and last what to do."""
     kind = result.verdict.kind.upper()
     said = [(kind, " ".join(result.verdict.sentences)), *(("Mind", text) for text in result.warnings)]
     column = max(NARROWEST, len(kind) + 2)
     lines = [line for word, text in said for line in _said(word, text, column, width)]
     further = {**({"Next": result.next} if result.next else {}), **(places or {})}
-    return "\n".join([*lines, *(f"{word:<{column}}{text}" for word, text in further.items())])
+    last = _said("Do", result.verdict.advice, column, width)
+    return "\n".join([*lines, *(f"{word:<{column}}{text}" for word, text in further.items()), *last])
 
 
 def markdown_table(result: Result) -> str:
@@ -65,6 +66,7 @@ def markdown_table(result: Result) -> str:
         lines += ["", f"{plain(result.measure.title)}: `{result.measure.signature}`{searched}"]
     lines += ["", f"**{plain(result.verdict.kind.upper())}** {plain(' '.join(result.verdict.sentences))}"]
     lines += [f"\n> {plain(warning)}" for warning in result.warnings]
+    lines += ["", f"**{plain(result.verdict.advice)}**"] if result.verdict.advice else []
     return "\n".join(lines)
 
 

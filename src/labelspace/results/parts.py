@@ -155,6 +155,7 @@ class Verdict(Part):
         margin: changes within ± this do not matter.
         cause: what did it: the structure of the label space, or smoothing as such; None where that is not the question.
         indicative: fewer seeds than ``enough_seeds``: six for intervals of 95 percent.
+        advice: the sentence that a person would act on; empty where there is none.
         sentences: the answer in words.
         level: of the interval.
         chances: how likely the change is one that matters; None without an interval.
@@ -168,6 +169,7 @@ class Verdict(Part):
     margin: float
     cause: Cause | None = None
     indicative: bool
+    advice: str = ""
     sentences: Annotated[Listed[str], Field(min_length=1)]
     level: float = 0.95
     chances: Likely | None = None
@@ -180,6 +182,10 @@ class Verdict(Part):
     def adding(self, sentence: str) -> "Verdict":
         """Return it with one more sentence, where there is something to say."""
         return self.model_copy(update={"sentences": (*self.sentences, sentence)}) if sentence else self
+
+    def advising(self, advice: str) -> "Verdict":
+        """Return it with the sentence that a person would act on."""
+        return self.model_copy(update={"advice": advice})
 
 
 class Data(Part):

@@ -1,0 +1,214 @@
+"""One question, many datasets: what finished comparisons say together."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from labelspace import _checks, metrics, results
+from labelspace.comparison.many_words import sentences, warnings
+from labelspace.comparison.ranks import Costs, letters, mean_change, ranked, signed_ranks
+from labelspace.results import Result, Row
+from labelspace.results.many import LeftOut, Mean, Place, Standing, Summary
+
+OWNER = "summarize"
+ROUNDING = 1e-9  # 1.9 of 2 is five percent less
+RANKED = ("reference", "method", "rival")  # controls explain a row, and are none that anybody would take
+
+
+def summarize(
+    folders: str | Path | Sequence[str | Path], *, level: float = 0.95, allow_damaged: bool = False
+) -> Summary:
+    """Say what finished comparisons found together: wins and losses, mean changes, ranks, and the regret.
+
+    Args:
+        folders: of comparisons, each of other data, at the same kind of prices and with the same reference; or one
+            folder that holds them.
+        level: of the intervals over datasets, in (0, 1).
+        allow_damaged: read also what is not what was written, and warn.
+
+    Example:
+        >>> summarize("nowhere")
+        Traceback (most recent call last):
+        ...
+        labelspace._checks.InputError: `folders` of summarize must be a folder that holds finished comparisons. Got \
+nowhere.
+    """
+    paths = inside(Path(folders)) if isinstance(folders, str | Path) else [Path(folder) for folder in folders]
+    twice = [str(path) for path, count in Counter(path.resolve() for path in paths).items() if count > 1]
+    if twice:
+        raise _checks.fail(OWNER, "folders", "different folders", f"{twice[0]} twice")
+    found = {str(path): results.read(OWNER, path, allow_damaged)[0] for path in paths}
+    return summary_of(found, level)
+
+
+def inside(folder: Path) -> list[Path]:
+    """Return the finished comparisons that lie in a folder.
+
+    Args:
+        folder: such as ``runs``.
+    """
+    found = sorted(path.parent for path in folder.glob(f"*/{results.NAME}"))
+    if not found:
+        raise _checks.fail(OWNER, "folders", "a folder that holds finished comparisons", folder)
+    return found
+
+
+def summary_of(found: Mapping[str, Result], level: float = 0.95) -> Summary:
+    """Return what results say together.
+
+    Args:
+        found: of each comparison, by its folder.
+        level: of the intervals over datasets, in (0, 1).
+    """
+    _checks.number(OWNER, "level", level, low=0, high=1, open_low=True, open_high=True)
+    _check_alike(found)
+    named = _names(found)
+    everywhere, left_out = _shared(named)
+    costs = np.array([[_row(each, label).headline.cost for label in everywhere] for each in named.values()])
+    places = tuple(_place(name, *pair) for name, pair in zip(named, found.items(), strict=True))
+    margin = max(each.verdict.margin for each in found.values())
+    least = [each.least for each in places]
+    standings, friedman, difference = _standings(next(iter(named.values())), everywhere, costs, least, margin, level)
+    taken = [(each.least, each.cost) for each in places if each.cost is not None]
+    first = next(iter(found.values()))
+    summary = Summary(
+        reference=first.reference.label,
+        prices=first.cost.words,
+        level=level,
+        margin=margin,
+        places=places,
+        standings=standings,
+        left_out=left_out,
+        friedman=friedman,
+        difference=difference,
+        regret=_regret([cost for _, cost in taken], [cheapest for cheapest, _ in taken], level),
+    )
+    return summary.model_copy(update={"sentences": sentences(summary), "warnings": warnings(summary)})
+
+
+def _check_alike(found: Mapping[str, Result]) -> None:
+    """Refuse comparisons that do not answer one question, or that count the same data twice."""
+    if len(found) < 2:
+        remedy = "One dataset says nothing about others: labelspace compare A B C compares on several."
+        raise _checks.fail(OWNER, "folders", "at least 2 comparisons", len(found), remedy)
+    texts = next((folder for folder, each in found.items() if each.measure is not None), None)
+    if texts is not None:
+        raise _checks.fail(OWNER, "folders", "comparisons of what mistakes cost", f"{texts}, which is about texts")
+    for what, said in {
+        "prices": {folder: each.cost.words for folder, each in found.items()},
+        "reference": {folder: each.reference.label for folder, each in found.items()},
+    }.items():
+        (first, words), *others = said.items()
+        other = next(((folder, text) for folder, text in others if text != words), None)
+        if other is not None:
+            got = f"{first} ({words}) and {other[0]} ({other[1]})"
+            raise _checks.fail(OWNER, "folders", f"comparisons with the same {what}", got, "Summarise those alone.")
+    seen: dict[str, str] = {}
+    for folder, each in found.items():
+        if each.data.key is not None and each.data.key in seen:
+            remedy = "The same data would count twice: leave one out."
+            got = f"{each.data.name} twice: {seen[each.data.key]} and {folder}"
+            raise _checks.fail(OWNER, "folders", "comparisons on different data", got, remedy)
+        seen[each.data.key or folder] = folder
+
+
+def _names(found: Mapping[str, Result]) -> dict[str, Result]:
+    """Return results by the names of their data; by those of their folders where several are called alike."""
+    counts = Counter(each.data.name for each in found.values())
+    unique = all(count == 1 for count in counts.values())
+    folders = Counter(Path(folder).name for folder in found)
+    short = all(count == 1 for count in folders.values())
+    return {
+        each.data.name if unique else Path(folder).name if short else folder: each for folder, each in found.items()
+    }
+
+
+def _row(result: Result, label: str) -> Row:
+    return next(row for row in result.rows if row.label == label and row.role in RANKED)
+
+
+def _shared(named: Mapping[str, Result]) -> tuple[list[str], tuple[LeftOut, ...]]:
+    """Return the rows that all comparisons have, the reference first, and of the others where they are missing."""
+    # another method under the same name is another row
+    rows = {
+        name: {(row.role, row.label, row.method) for row in each.rows if row.role in RANKED}
+        for name, each in named.items()
+    }
+    every = dict.fromkeys(
+        (row.role, row.label, row.method) for each in named.values() for row in each.rows if row.role in RANKED
+    )
+    missing = {key: tuple(name for name, those in rows.items() if key not in those) for key in every}
+    left_out = tuple(LeftOut(label=key[1], missing=names) for key, names in missing.items() if names)
+    shared = [key for key, names in missing.items() if not names]
+    everywhere = [label for _, label, _ in sorted(shared, key=lambda key: key[0] != "reference")]
+    if len(everywhere) < 2:
+        remedy = "Compare the same methods."
+        raise _checks.fail(OWNER, "folders", "comparisons that share at least 2 rows", len(everywhere), remedy)
+    return everywhere, left_out
+
+
+def _place(name: str, folder: str, result: Result) -> Place:
+    """Return what one dataset says of its recommendation."""
+    rows = [row for row in result.rows if row.role in RANKED]
+    cheapest = min(rows, key=lambda row: row.headline.cost)
+    least = cheapest.headline.cost
+    taken = None if result.best is None else next((row for row in rows if row.label == result.best.label), None)
+    cost = None if taken is None else taken.headline.cost
+    return Place(
+        name=name,
+        folder=folder,
+        kind=result.verdict.kind,
+        taken=None if taken is None else taken.label,
+        cost=cost,
+        cheapest=cheapest.label,
+        least=least,
+        regret=None if cost is None or least <= 0 else cost / least - 1,
+    )
+
+
+def _standings(
+    first: Result, labels: Sequence[str], costs: Costs, least: Sequence[float], margin: float, level: float
+) -> tuple[tuple[Standing, ...], float | None, float | None]:
+    """Return the rows by their mean ranks, and the tests of all ranks."""
+    found = ranked(costs, level)
+    reference = costs[:, 0]
+    standings = []
+    for number, label in enumerate(labels):
+        mine, role = costs[:, number], _row(first, label).role
+        about = Standing(label=label, role=role, rank=found.ranks[number], regret=_regret(mine.tolist(), least, level))
+        standings.append(about if number == 0 else about.model_copy(update=_against(reference, mine, margin, level)))
+    tested = [place for place, each in enumerate(standings) if each.p_value is not None]
+    holm = metrics.holm([standings[place].p_value or 0.0 for place in tested]).tolist() if tested else []
+    for place, value in zip(tested, holm, strict=True):
+        standings[place] = standings[place].model_copy(update={"p_holm": value})
+    ordered = sorted(standings, key=lambda each: each.rank)
+    if found.difference is not None:
+        groups = letters([each.rank for each in ordered], found.difference)
+        ordered = [each.model_copy(update={"group": group}) for each, group in zip(ordered, groups, strict=True)]
+    return tuple(ordered), found.friedman, found.difference
+
+
+def _regret(costs: Sequence[float], least: Sequence[float], level: float) -> Mean | None:
+    """Return what rows cost more than the cheapest ones, on average; less than nothing it cannot be."""
+    found = mean_change(least, costs, level)
+    return found if found is None or found.low is None else found.model_copy(update={"low": max(found.low, 0.0)})
+
+
+def _against(reference: Costs, mine: Costs, margin: float, level: float) -> dict[str, object]:
+    """Return what a row's standing says of the reference."""
+    moved = [1 if mine_ > other else -1 if mine_ < other else 0 for mine_, other in zip(mine, reference, strict=True)]
+    small = [
+        bool(one > 0 and abs(other / one - 1) <= margin + ROUNDING) for one, other in zip(reference, mine, strict=True)
+    ]
+    signs = [0 if tied else sign for sign, tied in zip(moved, small, strict=True)]
+    ratios = [math.log(other / one) for one, other in zip(reference, mine, strict=True) if one > 0 and other > 0]
+    return {
+        "wins": signs.count(-1),
+        "losses": signs.count(1),
+        "ties": signs.count(0),
+        "change": mean_change(reference.tolist(), mine.tolist(), level),
+        "p_value": signed_ranks(ratios) if ratios else None,
+    }

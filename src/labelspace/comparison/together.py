@@ -1,0 +1,45 @@
+"""Whether several datasets can be asked one question; seen before anything is trained."""
+
+import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from labelspace import _checks
+from labelspace.comparison.knowledge import gather
+from labelspace.data.loading import loaded
+from labelspace.spec.named import SpaceSpec
+from labelspace.spec.prices import CostSpec
+
+
+def check_together(data: Sequence[str], space: SpaceSpec | None, cost: CostSpec, options: Mapping[str, object]) -> None:
+    """Refuse datasets that cannot be asked one question, before anything is trained.
+
+    Args:
+        data: names or paths.
+        space: what is known about the classes of each, as ``compare`` takes it.
+        cost: what mistakes cost, as ``compare`` takes it.
+        options: of the reader of data.
+    """
+    twice = [name for name, count in Counter(data).items() if count > 1]
+    if twice:
+        raise _checks.fail("compare", "data", "different datasets", f"{twice[0]} twice")
+    said: dict[str, str] = {}
+    for name in data:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # they are said when the dataset is compared on
+                dataset = loaded(name, options)
+            if dataset.kind == "sequences":
+                raise _checks.fail("compare", "data", "one dataset where it is of texts to texts", name)
+            said[name] = gather(space, cost, dataset, dataset.train.y).spoken.cost
+        except _checks.InputError as error:
+            hint = (" Files of scores are compared with --scores.",) if Path(name).is_file() else ()
+            fuller = _checks.fail(error.owner, error.argument, error.expected, error.got, (*error.parts, *hint))
+            raise fuller.about(file=error.file or name) from error
+    (first, words), *others = said.items()
+    for name, other in others:
+        if other != words:
+            got = f"{first} ({words}) and {name} ({other})"
+            remedy = 'Say what mistakes cost in all of them: cost="uniform" (--cost uniform), or another rule.'
+            raise _checks.fail("compare", "data", "datasets whose mistakes are priced alike", got, remedy)

@@ -1,0 +1,35 @@
+"""Datasets that can be asked one question, and others, before anything is trained."""
+
+from pathlib import Path
+
+import pytest
+
+from comparison.small import write_table
+from labelspace import InputError
+from labelspace.comparison.together import check_together
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> list[str]:
+    """Return a table whose classes are numbers, and one whose are not."""
+    return [
+        str(write_table(tmp_path / "grades.csv", ["1", "2", "3"], rows=60)),
+        str(write_table(tmp_path / "sizes.csv", ["small", "medium", "large"], rows=60)),
+    ]
+
+
+def test_prices_must_be_alike(paths: list[str]) -> None:
+    check_together(paths, None, "uniform", {})
+    with pytest.raises(
+        InputError, match=r"grades.csv \(distance in the order\) and .*sizes.csv \(every mistake costs 1\)"
+    ):
+        check_together(paths, None, None, {})
+
+
+def test_what_cannot_be_read_is_named(paths: list[str], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nowhere.csv: "):
+        check_together([paths[0], str(tmp_path / "nowhere.csv")], None, None, {})
+    with pytest.raises(InputError, match="sizes.csv: .*grade"):
+        check_together([paths[1], paths[0]], None, None, {"label": "grade"})
+    with pytest.raises(InputError, match="different datasets. Got digits twice"):
+        check_together(["digits", "digits"], None, None, {})
