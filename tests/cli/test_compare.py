@@ -14,7 +14,6 @@ from typer.testing import CliRunner, Result
 
 from comparison.small import Here, write_table
 from labelspace import comparison
-from labelspace.cli.compare import shares_of, tree_only
 from labelspace.cli.main import app
 from labelspace.comparison import Comparison
 from labelspace.sweeps import executors
@@ -298,11 +297,6 @@ def test_bad_input(words: str, arguments: list[str], tmp_path: Path, monkeypatch
     assert not list(tmp_path.glob("runs/*/runs/*"))
 
 
-def test_shares_are_percent_or_numbers() -> None:
-    assert shares_of(["send to a person=5%", "a=b=0.25"]) == {"send to a person": 0.05, "a=b": 0.25}
-    assert (shares_of(None), tree_only("tree")) == (None, "tree")
-
-
 def test_no_workers(sizes: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executors, "Processes", PROCESSES)
     refused(
@@ -378,7 +372,7 @@ def test_scores(tmp_path: Path) -> None:
     assert Path(found["report"]) == Path(found["folder"]) / "report.html"
     assert found["next"] == f"labelspace predict {found['folder']}/best NEW_SCORES"
     assert [path.name for path in (tmp_path / "runs").iterdir()] == [Path(found["folder"]).name]  # the same each time
-    assert scored(tmp_path, *paths, "--cost", "squared", "--markdown").stdout.count("\n|") == 3
+    assert scored(tmp_path, *paths, "--cost", "squared", "--markdown").stdout.count("\n|") == 4  # the constant too
 
 
 def test_named_scores(tmp_path: Path) -> None:

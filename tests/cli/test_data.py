@@ -177,7 +177,7 @@ def test_pairs_of_texts(tmp_path, monkeypatch, terminal):
         assert said in " ".join(result.output.split())
     result = run.invoke(app, [*arguments, "--data-option", "longest=6"])
     assert result.exit_code == 1
-    assert "unless --data-option cut=true or --data-option 'longest=…' is given" in " ".join(result.output.split())
+    assert "unless --data-option cut=true or --data-option longest=7 is given" in " ".join(result.output.split())
     (tmp_path / "d" / "val.de").write_text("x\n")
     result = run.invoke(app, arguments)
     assert result.exit_code == 2

@@ -103,7 +103,7 @@ def test_labels_that_are_taken() -> None:
 
 def test_what_validation_data_did_not_show_is_told() -> None:
     text = advised(0, row("one-hot", table(2.0, 0.1)), row("lls", table(1.5, 0.1, 1)))
-    assert "on test data lls costs less (1.50), on validation data it did not" in text.lower()
+    assert "on test data lls costs less (1.50), which validation data did not show" in text.lower()
 
 
 def test_decisions_that_save_nothing() -> None:

@@ -11,12 +11,13 @@ import typer
 from labelspace._cells import names_in
 from labelspace._checks import InputError
 from labelspace.cli import options as shared
+from labelspace.cli.action_options import shares_of, tree_only
 from labelspace.cli.flags import speaks_of_flags
 from labelspace.cli.found import form_of, print_all, print_found
 from labelspace.cli.options import of_methods, of_settings, seeds_of
 from labelspace.cli.progress import ComparisonBars
 from labelspace.cli.screen import bad_input_exits
-from labelspace.spec.prices import RULES, TREE
+from labelspace.spec.prices import RULES
 from labelspace.spec.senses import with_senses
 
 if TYPE_CHECKING:
@@ -353,39 +354,6 @@ def _refuse_beside(context: typer.Context, flag: str, allowed: frozenset[str], r
             typed.append(parameter.opts[0] if parameter.param_type_name == "option" else str(parameter.name).upper())
     if typed:
         raise InputError("", flag, f"given without {', '.join(typed)}", "both", remedy)
-
-
-def tree_only(actions: str | None) -> str | None:
-    """Return the one word that there is for actions; others come with their prices.
-
-    Args:
-        actions: as typed.
-    """
-    if actions not in (None, TREE):
-        remedy = "Other actions are columns of --cost FILE."
-        raise InputError("", "--actions", f"{TREE!r}", repr(actions), remedy)
-    return actions
-
-
-def shares_of(capacity: list[str] | None) -> dict[str, float] | None:
-    """Return the largest share of samples for each action.
-
-    Args:
-        capacity: as typed, such as ``"send to a person=5%"`` or ``"ask=0.05"``.
-    """
-    found: dict[str, float] = {}
-    for text in capacity or []:
-        name, _, share = text.rpartition("=")
-        try:
-            value = float(share.strip().removesuffix("%")) / (100 if share.strip().endswith("%") else 1)
-            sound = bool(name.strip()) and 0 <= value <= 1
-        except ValueError:
-            sound = False
-        if not sound:
-            remedy = 'Such as "send to a person=5%".'
-            raise InputError("", "--capacity", "ACTION=SHARE, a share of samples from 0 to 100%", repr(text), remedy)
-        found[name.strip()] = value
-    return found or None
 
 
 def _by_name(given: list[str]) -> list[str] | dict[str, list[str]]:

@@ -220,7 +220,8 @@ class Slurm:
 
 def kept(executor: Executor) -> AbstractContextManager[None]:
     """Return a block in which an executor that can keep its workers does so, between one ``run`` and the next."""
-    return executor.kept() if isinstance(executor, Processes) else nullcontext()
+    keep: Callable[[], AbstractContextManager[None]] = getattr(executor, "kept", nullcontext)
+    return keep()
 
 
 def _start_trackers() -> None:
