@@ -1,9 +1,10 @@
 """How often the verdict is wrong where nothing differs, and how often it finds what differs: nothing is trained.
 
 Networks are drawn instead: a reference and seven methods of five strengths each, whose mistakes on validation and test
-samples have known chances. Strengths, winner, interval and verdict are then the library's own. Every cell is
+samples have known chances. Interval and verdict are then the library's own; strengths and winner are chosen as it does,
+but for all five strengths being tried with every tuning seed. Every cell is
 one kind of data: how much seeds differ, rare dear mistakes, few samples, groups, samples that differ.
-Run: python benchmarks/verdict.py [--draws 400] [--cells comfortable,bottleneck] [--chosen fresh] [--record]
+Run: python benchmarks/verdict.py [--draws 400] [--cells 'comfortable|bottleneck'] [--chosen fresh] [--record]
 """
 
 import argparse

@@ -9,7 +9,7 @@ import pytest
 FOLDER = Path(__file__).parent.parent / "examples"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("script", sorted(path.name for path in FOLDER.glob("*.py")))
 def test_example_runs(script: str) -> None:
     done = subprocess.run([sys.executable, FOLDER / script], capture_output=True, text=True, timeout=280, check=False)

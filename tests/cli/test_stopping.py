@@ -86,7 +86,7 @@ def ended() -> Iterator[list["subprocess.Popen[str]"]]:
         process.communicate()
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.long), 3])
+@pytest.mark.parametrize("times", [1, *(pytest.param(times, marks=pytest.mark.long) for times in (2, 3))])
 def test_compare(times: int, tmp_path: Path, ended: list["subprocess.Popen[str]"]) -> None:
     ended.append(start("-m", "labelspace", *COMPARE, "--out", str(tmp_path)))
     begun(ended[0], tmp_path, "*/runs/*/.progress.part")

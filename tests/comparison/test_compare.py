@@ -82,6 +82,7 @@ VERDICT = [
     "margin",
     "level",
     "chances",
+    "advice",
 ]
 LABELS = ["one-hot", "uniform", "semantic", "semantic shuffled", "semantic random"]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from labelspace.comparison.rows import Compared, corrected
+from labelspace.comparison.rows import Compared, corrected, winner_of
 from labelspace.comparison.text_verdict import judge_texts
 from labelspace.metrics import Interval
 from labelspace.results import Kind, Measure, Verdict
@@ -15,7 +15,7 @@ def verdict(low: float | None, high: float | None, seeds: int = 6, level: float 
     rows = [Compared.model_validate(row.model_dump()) for row in of_texts().rows]
     estimate = -0.7 if high is not None and high < 0 else 0.7
     moved = Interval(estimate, low, high, level, seeds, 100, "", None if low is None else 0.02)
-    return judge_texts(corrected(rows, [moved]), BLEU, 0.5, seeds, level)
+    return judge_texts(corrected(rows, [moved], winner_of(rows)), BLEU, 0.5, seeds, level)
 
 
 @pytest.mark.parametrize(

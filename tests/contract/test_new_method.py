@@ -11,7 +11,7 @@ import pytest
 
 import labelspace
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = """
 import numpy as np

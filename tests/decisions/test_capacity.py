@@ -9,6 +9,7 @@ from scipy.optimize import linprog
 from scipy.stats import binom
 
 from labelspace import Decision
+from labelspace.decisions import Isotonic
 from labelspace.decisions.capacity import added_prices
 
 NAMES, DONE = ["mild", "severe"], ["mild", "severe", "order a test", "send to a person"]
@@ -97,3 +98,13 @@ def test_what_cannot_be_kept_is_refused(capacity: Any, message: str) -> None:
 def test_only_a_rule_that_reads_prices_has_one() -> None:
     with pytest.raises(ValueError, match="`capacity` of Decision must be given for a rule that reads prices"):
         Decision("argmax", 1.0, None, NAMES).with_capacity(scores(20, 0), {"mild": 0.5})
+
+
+def test_samples_that_single_precision_cannot_tell_apart_stay_together() -> None:
+    """Half of the samples alike, a tenth allowed: none of them may get it, not all."""
+    scores = torch.tensor([[0.0, 5.0]] * 50 + [[0.0, -5.0]] * 50)
+    calibration = Isotonic([-1.0, 1.0], [0.5015335559844971, 0.6076085567474365])
+    prices, actions = [[0, 2, 0.3], [3, 0, 0.3]], ["a", "b", "ask"]
+    decision = Decision("min_cost", 1.3, prices, ["a", "b"], actions=actions, calibration=calibration)
+    assert decision.doing(scores).count("ask") == 100
+    assert decision.with_capacity(scores, {"ask": 0.1}).doing(scores).count("ask") <= 10

@@ -1,6 +1,6 @@
 """docs/papers.md names every feature of the papers, and what it shows works: each snippet is run at a small size.
 
-Commands run in this process, on stand-ins of the datasets; where the real ones are, also on those (slow).
+Commands run in this process, on stand-ins of the datasets; where the real ones are, also on those (long).
 """
 
 import re
@@ -156,7 +156,7 @@ def cases() -> Iterator[Any]:
         if snippet.needs_data and snippet.name not in TOO_LARGE | REPEATED:
             absent = pytest.mark.skipif(REAL is None, reason="the real datasets are not on this machine")
             yield pytest.param(
-                snippet, True, id=f"{snippet.name}-real", marks=[pytest.mark.slow, pytest.mark.data, absent]
+                snippet, True, id=f"{snippet.name}-real", marks=[pytest.mark.long, pytest.mark.data, absent]
             )
 
 

@@ -72,7 +72,7 @@ def contents(runs: list[Run]) -> dict[str, bytes]:
     return {f"{folder.name}/{name}": (folder / name).read_bytes() for folder in folders for name in FILES}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_killed_runs_resume_inside_a_sweep(tmp_path: Path) -> None:
     configs = [configuration(method).model_copy(update={"epochs": 20, "patience": None}) for method in METHODS]

@@ -132,7 +132,7 @@ def compare(
         typer.Option(
             metavar="N|LIST",
             help="How many trainings of every method (fewer than 6 are indicative), or with which seeds: 12,123,1234."
-            " Strengths are tuned on the first.",
+            " Strengths are tuned with others.",
             show_default="6",
         ),
     ] = None,

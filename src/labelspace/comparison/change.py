@@ -81,7 +81,9 @@ def change_of(
     if found is None or found.low is None or found.high is None or few is None:
         return found
     room = _room(costs, reference, level, few.units)
-    low, high = max(found.low - room, -1.0), found.high + room
+    low, high = found.low - room, found.high + room
+    if float(costs.min()) >= 0:  # without gains nothing costs less than nothing
+        low = max(low, -1.0)
     note = "; ".join(part for part in (few.text, found.note) if part)
     if not low <= 0 <= high:
         return replace(found, low=None, high=None, p_value=None, note=note)
@@ -108,5 +110,5 @@ def _room(costs: Tensor, reference: Tensor, level: float, units: int) -> float:
     The 3 is ``−log(1 − level)`` at 95 percent: where p of all samples differ, n of them show none with probability
     ``(1 − p)^n``, about ``e^(−pn)``. Each of them may be as dear as the dearest that was seen.
     """
-    dearest = max(float(costs.max()), float(reference.max()))
+    dearest = max(float(costs.abs().max()), float(reference.abs().max()))
     return -math.log(1 - level) / units * dearest / float(reference.mean())

@@ -111,15 +111,17 @@ def against_reference(rows: Sequence[Judged], level: float, groups: Tensor | Non
         groups: of the test samples.
         fixed: whether the question is about these very models, see ``change_of``.
     """
-    winner, level_of = winner_of(rows), level
-    if winner is not None and not (fixed and len(rows[0].costs) == 1):
-        level_of = winner.level(level)
+    winner = winner_of(rows)
+    if winner is not None and fixed and len(rows[0].costs) == 1:
+        # these very models: validation data chose, and test data are others
+        winner = Winner(winner.number, 1)
+    level_of = level if winner is None else winner.level(level)
 
     def change(number: int, row: Judged) -> Interval | None:
         wanted = level_of if winner is not None and number == winner.number else level
         return change_of(row.costs, rows[0].costs, wanted, groups, fixed)
 
-    return corrected(rows, [change(number, row) for number, row in enumerate(rows[1:], 1)])
+    return corrected(rows, [change(number, row) for number, row in enumerate(rows[1:], 1)], winner)
 
 
 class Winner(NamedTuple):
@@ -157,7 +159,9 @@ def winner_of(rows: Sequence[Compared]) -> Winner | None:
 AnyCompared = TypeVar("AnyCompared", bound=Compared)
 
 
-def corrected(rows: Sequence[AnyCompared], changes: Sequence[Interval | None]) -> list[AnyCompared]:
+def corrected(
+    rows: Sequence[AnyCompared], changes: Sequence[Interval | None], winner: Winner | None
+) -> list[AnyCompared]:
     """Return the rows with their changes, p-values corrected for the number of methods, and the winner.
 
     The winner comes first, as the verdict does: its p-value is corrected where it was chosen on the networks that are
@@ -167,12 +171,12 @@ def corrected(rows: Sequence[AnyCompared], changes: Sequence[Interval | None]) -
     Args:
         rows: the reference first.
         changes: of the other rows against it.
+        winner: from ``winner_of``.
     """
     moved = [None, *changes]
     methods = [number for number, row in enumerate(rows) if row.role == "method"]
     tested = [(number, change.p_value) for number, change in enumerate(moved) if number in methods and change]
     known = [(number, p_value) for number, p_value in tested if p_value is not None]
-    winner = winner_of(rows)
     won = None if winner is None else winner.number
     first = 1.0 if winner is None else min(1.0, winner.among * dict(known).get(winner.number, 1.0))
     others = [(number, p_value) for number, p_value in known if number != won]

@@ -215,7 +215,7 @@ class Sequences:
         assert chosen is not None
         levels = [chosen.level(level) if number == chosen.number else level for number in range(1, len(rows))]
         pairs = zip(outcomes[1:], levels, strict=True)
-        rows = corrected(rows, [outcome.change(outcomes[0], each) for outcome, each in pairs])
+        rows = corrected(rows, [outcome.change(outcomes[0], each) for outcome, each in pairs], chosen)
         best = max(candidates(rows), key=lambda number: rows[number].merit)
         seed = best_seed(trained[best].outcome)
         seeds = len(trained[best].runs)

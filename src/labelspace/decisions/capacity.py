@@ -15,6 +15,7 @@ from labelspace.spec.actions import MORE_ROOM, checked_capacity
 
 OWNER = "Decision"
 ROUNDS = 1000  # of prices raised one after the other; two or three are usual
+ROUNDING = 1e-6  # of the range of costs, and more than single precision may move them where it is decided
 
 
 def added_prices(expected: Tensor, names: Sequence[str], capacity: Mapping[str, float]) -> dict[str, float]:
@@ -69,4 +70,5 @@ def _least(own: Tensor, costs: Tensor, place: int, share: float) -> float:
         return float(saved[0]) + max(spread, 1.0)  # never, of samples that nobody has seen either
     over = saved[room]
     kept = saved[:room][saved[:room] > over]
-    return float((over + kept[-1]) / 2) if len(kept) else float(over) + 1e-9 * (1 + abs(float(over)))
+    margin = ROUNDING * (1 + float(costs.max() - costs.min()))
+    return float((over + kept[-1]) / 2) if len(kept) else float(over) + margin

@@ -262,7 +262,8 @@ class Decision:
         if not RULES[self.rule].needs_prices:
             expected = f"given for a rule that reads prices, not {self.rule!r}"
             raise _checks.fail(OWNER, "capacity", expected, repr(dict(capacity)))
-        expected_costs = self.expected_costs(scores, weights=weights)
+        wide = _inputs.tensor(OWNER, "scores", scores).double()
+        expected_costs = self.expected_costs(wide, weights=weights)
         return replace(self, added=added_prices(expected_costs, self.action_names, capacity))
 
     def _tables(self, samples: int, prices: Numbers | None, weights: Numbers | None) -> Tables:

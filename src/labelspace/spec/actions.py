@@ -166,7 +166,7 @@ def checked_capacity(owner: str, names: Sequence[str], capacity: object) -> dict
     known_actions(owner, CAPACITY, list(capacity), names)
     shares = {str(name): _checks.number(owner, CAPACITY, share, low=0, high=1) for name, share in capacity.items()}
     total = sum(shares.values())
-    if len(shares) == len(names) and total < 1:
+    if len(shares) == len(names) and total < 1 - 1e-9:
         got = f"{total:.4g} of the samples for all actions together"
         raise _checks.fail(owner, CAPACITY, "room for every sample", got, MORE_ROOM)
     return shares
