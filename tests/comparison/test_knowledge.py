@@ -104,7 +104,8 @@ def test_actions_of_a_table_and_of_a_tree() -> None:
     judge = acting.judge(given.names, given.test.y)
     assert (judge.actions, judge.priced, judge.capacity) == (("a", "b", "c", "d", "ask"), True, {"ask": 0.1})
     assert_close(judge.cost, torch.tensor(table, dtype=torch.float64))
-    assert acting.spoken.cost == "prices as given, with 1 action beside the classes"
+    limit = "at most 10\N{NARROW NO-BREAK SPACE}% ask"
+    assert acting.spoken.cost == f"prices as given, with 1 action beside the classes, {limit}"
     pairs = groups({"one": ["a", "b"], "two": ["c", "d"]})
     nodes = gather(pairs, None, given, given.train.y, Doing("tree")).judge(given.names, given.test.y)
     assert nodes.actions == ("a", "b", "c", "d", "one", "two", "any")

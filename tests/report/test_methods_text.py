@@ -89,3 +89,14 @@ def test_scores_from_elsewhere_and_texts() -> None:
     assert r"Texts were judged by BLEU (signature nrefs:1\textbar{}case:mixed)." in text
     assert "differences against one-hot" in text
     assert r"within $\pm$0.5 points" in text
+
+
+def test_calibrators_and_actions_are_told() -> None:
+    made = named("one-hot", "uniform", **FACTS)
+    plain = made.plain()
+    for row in plain["rows"]:
+        row |= {"temperatures": [1.0, 1.2], "calibrations": [None, {"kind": "vector"}]}
+    plain["decided"] = [{"name": "ask", "share": 0.0, "argmax": 0.0}]
+    text = " ".join(methods_text(type(made).model_validate(plain)).split())
+    assert "after a temperature, and for 2 of 4 models after vector calibration, fitted on validation data" in text
+    assert "the action of least expected cost (min-cost)" in text

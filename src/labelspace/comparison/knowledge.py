@@ -110,6 +110,8 @@ def known(space: LabelSpace | None, cost: LabelSpace) -> Knowledge:
     about, example = cost_words(cost)
     if not has_prices(cost):
         about = "every mistake costs 1"
+    limits = capacity_of(cost) or {}
+    about += "".join(f", at most {100 * share:.4g}\N{NARROW NO-BREAK SPACE}% {name}" for name, share in limits.items())
     return Knowledge(space, cost, Spoken(None if space is None else spoken_space(space), about, example))
 
 

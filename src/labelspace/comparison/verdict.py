@@ -183,8 +183,9 @@ def _open(reference: Judged, winner: Judged, margin: float, groups: Tensor | Non
 
 def _likely(winner: Judged, margin: float) -> str:
     """Return how likely the change is one that matters; of trainings, for this split of the data alone."""
-    likely = None if winner.moved is None else metrics.chances(winner.moved, margin)
-    if likely is None:
+    moved = winner.moved
+    likely = None if moved is None else metrics.chances(moved, margin)
+    if moved is None or likely is None or moved.p_value is None:  # too few samples to speak of odds
         return ""
     shown = [f"{100 * each:.0f}{THIN}%" for each in likely]
     within = percent(margin, sign=False)

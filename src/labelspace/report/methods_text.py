@@ -80,7 +80,9 @@ def _methods(result: Result) -> str:
     if not others:
         return ""
     counts = sorted({tried for row in others if row.strength is not None for tried in [_tried(row)] if tried > 1})
-    tuned = f", each strength the best of {_range(counts)} on validation data" if counts else ""
+    others_chose = all(row.tried_merit is not None for row in others if row.strength is not None)
+    with_seeds = ", by networks of other seeds than those that are judged" if others_chose else ""
+    tuned = f", each strength the best of {_range(counts)} on validation data{with_seeds}" if counts else ""
     text = f"The reference was {result.reference.label}; compared with it were {_listed([_row(row) for row in others])}"
     controls = [row for row in result.rows if row.role == "control"]
     about = _listed(list(dict.fromkeys(str(row.of) for row in controls)))
@@ -115,12 +117,24 @@ def _decisions(result: Result) -> str:
     known = f" A known smoothing was undone for {_listed(undone)}." if undone else ""
     if result.decision == "argmax":
         return f"The likeliest class was called.{known}"
-    honest = " of probabilities after a temperature fitted on validation data"
+    honest = f" of probabilities after {_calibrated(result)} fitted on validation data"
     fitted = honest if any(row.temperatures for row in result.rows) else ""
+    what = "class" if {each.name for each in result.decided} <= set(result.data.names) else "action"
     return (
-        f"Decisions were the likeliest class (argmax) and the class of least expected cost (min-cost){fitted}; the"
+        f"Decisions were the likeliest class (argmax) and the {what} of least expected cost (min-cost){fitted}; the"
         f" latter is what changes refer to.{known}"
     )
+
+
+def _calibrated(result: Result) -> str:
+    """Return how scores became probabilities."""
+    each = [calibration for row in result.rows for calibration in row.calibrations or ()]
+    kinds = sorted({str(calibration["kind"]) for calibration in each if calibration is not None})
+    if not kinds:
+        return "a temperature"
+    models = sum(len(row.temperatures or ()) for row in result.rows)
+    some = sum(calibration is not None for calibration in each)
+    return f"a temperature, and for {some} of {models} models after {_listed(kinds)} calibration,"
 
 
 def _statistics(result: Result) -> str:
@@ -135,7 +149,7 @@ def _statistics(result: Result) -> str:
         over = f"seeds and {drawn}" if len(result.seeds) > 1 else drawn
         text += f", with {_share(changes[0].level)} intervals over {over}, paired"
     if any(row.p_holm is not None for row in result.rows):
-        text += "; p-values were corrected for the number of methods by Holm's procedure"
+        text += "; the winner was tested first, and p-values of the others were corrected by Holm's procedure"
     within = f"{result.verdict.margin:g} {result.measure.unit}" if result.measure else _share(result.verdict.margin)
     return f"{text}. Changes within ±{within} were held to be no difference."
 
