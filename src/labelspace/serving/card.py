@@ -274,7 +274,7 @@ def decision_caveats(y: torch.Tensor, decision: Decision) -> Iterable[str]:
     what, them = ("classes", "them") if decision.actions is None else ("actions", "the classes")
     yield f"Every sample gets one of the {what} above, also one that belongs to none of {them}."
     if RULES[decision.rule].needs_prices:
-        yield "Decisions are as good as the prices; with others, edit `cost` in decision.json and take out its `digest`."
+        yield "Decisions are as good as the prices; for others, edit `cost` in decision.json and take its `digest` out."
     if decision.calibration is not None:
         yield "The calibration was fitted on validation data; with another mix of classes, see Decision.with_prior."
     elif decision.temperature == 1:
