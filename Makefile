@@ -12,7 +12,7 @@ SEED ?= 0
 .PHONY: demo test test-slow test-long fuzz check bench clean
 
 demo: $(VENV)/ready
-	$(BIN)/labelspace compare digits --cost squared --model mlp-32-2 --budget 60s --out $(OUT)
+	$(BIN)/labelspace compare digits --cost squared --model mlp-32-2 --budget 90s --out $(OUT)
 
 test: check
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not slow and not long"  # some wait for processes
