@@ -164,7 +164,7 @@ def there(tensor: Tensor, dtype: torch.dtype) -> None:
 
 def cases() -> dict[str, Callable[[], None]]:
     """Return everything that is tried, by name."""
-    built_in = [name for name in models.names() if ":" not in name and name != "efficientnet-lite0"]
+    built_in = [name for name in models.names() if not {":", "H"} & set(name) and name != "efficientnet-lite0"]
     found: dict[str, Callable[[], Any]] = {f"criterion {method}": partial(of_criterion, method) for method in METHODS}
     for name in built_in:
         found[f"network {name}"] = partial(of_sentences if name.startswith("seq2seq") else of_network, name)
