@@ -170,7 +170,7 @@ def _legend(result: Result, width: int) -> list[str]:
         count = f"{tried[-1]} on validation, the same for all" if len(tried) == 1 else f"{tried[0]}–{tried[-1]}"
         parts.append(f"strength: best of {count}; {words.MISSING} has none to tune")
     if any(row.role == "rival" for row in rows):
-        parts.append("rivals: classifiers of scikit-learn as they come, untuned")
+        parts.append("rivals: classifiers that are no networks, with as many trials")
     for row in result.lines:
         if row.role == "constant":
             parts.append(f"{row.label}: {words.calls_text(row.options)}")
@@ -187,6 +187,7 @@ def _signs(result: Result) -> list[str]:
     several, priced = len(result.rows) > 1, result.decision == "min_cost"
     used = {"argmax": priced, "min-cost": priced, "T": result.measure is None, "Holm": several}
     signs = {symbol: text.partition(",")[0] for symbol, text in strength_words(result.rows).items()}
+    signs = {symbol: text for symbol, text in signs.items() if symbol != text}
     return [f"{word}: {text}" for word, text in {**{word: BRIEF[word] for word in used if used[word]}, **signs}.items()]
 
 

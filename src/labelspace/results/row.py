@@ -114,4 +114,7 @@ class Row(Part):
     @property
     def spoken(self) -> str:
         """How a sentence speaks of it: a method by its labels, a model that was trained elsewhere by its name."""
-        return f"{self.label} labels" if self.method and self.role != "rival" else self.label
+        if not self.method or self.role == "rival":
+            return self.label
+        name, tuned, _ = self.label.partition(", tuned")
+        return f"{'tuned ' if tuned else ''}{name} labels"
