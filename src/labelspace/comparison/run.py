@@ -230,7 +230,7 @@ def _is_kept(path: Path, space: LabelSpace | None) -> bool:
 def _same_runs(trained: Sequence[Trained], earlier: Result) -> bool:
     """Return whether these are the very runs that were judged; content decides the name of a run."""
     now = [(each.entry.label, each.run_names, each.trials) for each in trained]
-    return now == [(row.label, row.runs, list(row.trials)) for row in earlier.rows]
+    return now == [(row.label, row.runs, list(row.trials)) for row in earlier.rows if row.role != "ensemble"]
 
 
 def _is_home(best: Path, files: Sequence[str]) -> bool:

@@ -26,6 +26,7 @@ TERMS = {
     "control": "The same method with classes shuffled, or with random rows of equal entropy: what it gains too is not"
     " gained by what the labels know.",
     "rival": "A classifier of another kind, on the same samples with as many trials and the same decisions.",
+    "ensemble": "All seeds of a row as one model: the mean of their probabilities, which takes as many times as long.",
     "interval": "Where the true change lies with this probability, over seeds and test samples, paired.",
     "Holm": "A correction of p-values for the number of methods: with many of them, one looks good by luck.",
     "●": "The change excludes 0 even after Holm's correction.",
@@ -79,6 +80,7 @@ def glossary(result: Result, sections: Iterable[str] = ()) -> dict[str, str]:
         "constant": result.constant is not None,
         "control": any(row.role == "control" for row in rows),
         "rival": any(row.role == "rival" for row in rows),
+        "ensemble": any(row.role == "ensemble" for row in rows),
         "interval": several,
         "Holm": several,
         "●": several,
