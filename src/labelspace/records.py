@@ -258,11 +258,11 @@ class RunFolder:
         expected = f"a run with a sound {name}"
         _checks.damaged("Run.load", "folder", expected, self.path / name, why, REMEDY, self.allow_damaged)
 
-    def require(self, name: str) -> None:
-        """Note that a file belongs to this folder; it may be edited, but whoever reads the run must find it."""
+    def require(self, *names: str) -> None:
+        """Note that files belong to this folder; they may be edited, but whoever reads the run must find them."""
         record = self._json(ENVIRONMENT)
         self._forget()
-        _files.write_json(self.path / ENVIRONMENT, _files.sealed({**record, "needs": [name]}))
+        _files.write_json(self.path / ENVIRONMENT, _files.sealed({**record, "needs": list(names)}))
 
     def has(self, name: str) -> bool:
         """Return whether a file is there; refuse the folder if it was written with one."""

@@ -7,8 +7,10 @@ from typing import Any
 
 from labelspace.sweeps import executors
 
+UNMIXED: dict[str, Any] = {"onehot": [0.0]}  # a strength of the reference that is not tuned: fewer runs to wait for
 SMALL: dict[str, Any] = {"methods": ["uniform", "semantic"], "model": "linear", "epochs": 2, "seeds": 2}
-TINY: dict[str, Any] = {**SMALL, "methods": ["uniform"], "strengths": {"uniform": [0.1, 0.3]}}
+SMALL["strengths"] = UNMIXED
+TINY: dict[str, Any] = {**SMALL, "methods": ["uniform"], "strengths": {**UNMIXED, "uniform": [0.1, 0.3]}}
 
 
 class Here(executors.Processes):

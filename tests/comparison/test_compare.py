@@ -287,6 +287,7 @@ def test_a_plan_repeats_it_exactly(finished: Comparison, tmp_path: Path) -> None
     plan = finished.folder / "plan.toml"
     stored = tomllib.loads(plan.read_text(encoding="utf-8"))
     assert stored["model"] == "linear"
+    assert stored["strengths"].pop("onehot") == [0.0]
     assert stored["strengths"] == {"uniform": [0.05, 0.1, 0.2, 0.3, 0.5], "semantic": [0.1, 0.2, 0.3, 0.5, 0.7]}
     found = compare(plan=plan, out=tmp_path, executor=InProcess(), command=finished.content["command"])
     assert numbers(found) == numbers(finished)
@@ -355,7 +356,7 @@ def test_steps_are_told(finished: Comparison, tmp_path: Path) -> None:
     )
     assert [event for event, _ in told if event != "run"] == ["reading", "plan", "analysis"]
     plan = dict(told)["plan"]
-    assert plan["phases"] == {"tuning": 20, "finalists": 16, "seeds": 10, "rivals": 0}
+    assert plan["phases"] == {"reference": 0, "tuning": 20, "finalists": 16, "seeds": 10, "rivals": 0}
     assert plan["runs"] == 46
     assert plan["rows"] == LABELS
     assert plan["left_out"] == []
@@ -373,13 +374,14 @@ def test_steps_are_told(finished: Comparison, tmp_path: Path) -> None:
         # one strength is tried too where others are, for the choice of the winner
         (
             {"methods": ["uniform", "lls"], "seeds": 5, "strengths": {"uniform": [0.1], "lls": [0.1, 0.2]}},
-            3 * 3 + 3 * 5,
+            # and the reference has as many trials as the method with most
+            (2 + 2 * 2) + 3 * 3 + 3 * 5,
         ),
         ({"methods": ["uniform", "zipf"], "seeds": 6, "strengths": {"uniform": [0.2], "zipf": [0.1]}}, 3 * 6),
         # with two classes shuffled rows are the rows themselves: their runs are the same runs
         (
             {"methods": ["semantic"], "seeds": 2, "space": "small<large", "strengths": {"semantic": [0.1, 0.3]}},
-            6 + 2 * 2,
+            (2 + 2 * 2) + 6 + 2 * 2,
         ),
     ],
 )

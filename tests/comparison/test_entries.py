@@ -95,7 +95,15 @@ def test_a_method_on_what_the_data_say_has_no_controls(from_data: LabelSpace) ->
 
 def test_without_a_space_methods_that_need_one_are_left_out() -> None:
     found = by_label(make_entries(check_methods(DEFAULT), None, None, {}))
-    assert {entry.method for entry in found.values()} == {"onehot", "uniform", "lls", "lwal", "labelemb", "ols"}
+    assert {entry.method for entry in found.values()} == {
+        "onehot",
+        "uniform",
+        "maxent",
+        "lls",
+        "lwal",
+        "labelemb",
+        "ols",
+    }
     assert all(entry.space is None for entry in found.values())
 
 

@@ -121,7 +121,7 @@ def test_forms_of_one_method_beside_each_other(tmp_path: Path) -> None:
     found = run(
         tmp_path,
         methods="lls,ce=lls,low-rank=lls",
-        strengths={"lls": [0.1], "ce": [0.1, 0.3], "low-rank": [0.2]},
+        strengths={"onehot": [0.0], "lls": [0.1], "ce": [0.1, 0.3], "low-rank": [0.2]},
         method_options={"ce": {"terms": ["H(t,p)"]}, "low-rank": {"rank": 2}},
     )
     rows = {row["label"]: row for row in found.content["rows"]}
@@ -241,7 +241,7 @@ def announced_and_made(folder: Path, **options: Any) -> tuple[Comparison, int]:
 def test_strengths_that_options_rule_out_are_not_tried(tmp_path: Path) -> None:
     """Mixtures whose entries are learned stay at or below (1 − margin)/2; one ε per class may begin at ½."""
     learned = {"mixed": {"learn": "entry"}, "each": {"learn": "class"}}
-    strengths = {"mixed": [0.2, 0.5], "each": [0.2, 0.5]}
+    strengths = {"onehot": [0.0], "mixed": [0.2, 0.5], "each": [0.2, 0.5]}
     options = {"methods": ["mixed", "each=mixed"], "method_options": learned, "strengths": strengths}
     found, count = announced_and_made(tmp_path, **options)
     # the reference; of one strength three seeds that choose and one that is judged; of the other method one more pair

@@ -1,6 +1,7 @@
 """Rivals: which ones, on what data, as rows of a comparison, and taken home where they win."""
 
 import re
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -80,6 +81,37 @@ def test_others_are_refused_in_a_line(given: object, said: str) -> None:
         entries_of(("SVC",), dataset("sequences", 100))
 
 
+def test_as_many_trials_as_methods_have_where_they_are_soon_fitted() -> None:
+    entries, notes = entries_of(("auto", "GaussianNB"), dataset("table", 500), trials=3)
+    tried = {entry.label: entry.trials() for entry in entries}
+    assert [len(tried[label]) for label in rivals.USUAL] == [3, 3, 3, 3]
+    assert tried["SVC"] == [{"C": 0.1}, {"C": 1.0}, {"C": 100.0}]
+    assert (tried["GaussianNB"], notes) == ([{}], [])
+    entries, notes = entries_of(("auto",), dataset("table", 9_000, 10), trials=3)
+    assert {entry.label: len(entry.trials()) for entry in entries}["SVC"] == 1
+    assert notes == ["Too slow to be tuned on so many samples, and fitted with their defaults: SVC."]
+
+
+def test_a_module_and_its_estimator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = "from sklearn.naive_bayes import GaussianNB\n\n\nclass Mine(GaussianNB):\n    pass\n\n\nready = Mine()\n"
+    (tmp_path / "brought_along.py").write_text(content + "number = 3\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    names = asked("brought_along:Mine, brought_along:ready,sklearn.svm:SVC")
+    entries, _ = entries_of(names, dataset("table", 100))
+    assert [entry.label for entry in entries] == ["Mine", "SVC"]  # the same by another name is the same
+    for text, said in {
+        "brought_along:number": "which is none",
+        "brought_along:Yours": "which fails: AttributeError: module 'brought_along' has no attribute 'Yours'",
+        "nowhere:Mine": "which fails: ModuleNotFoundError: No module named 'nowhere'",
+        "sklearn.cluster:KMeans": "KMeans, which has neither",
+        "sklearn.linear_model:LinearRegression": "LinearRegression, which has neither",
+    }.items():
+        with pytest.raises(InputError, match=re.escape(said)) as caught:
+            asked(text)
+        assert str(caught.value).startswith("`rivals` of compare")
+
+
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory):
     out, bad = tmp_path_factory.mktemp("rivals"), GaussianNB(var_smoothing=-1.0)
@@ -91,9 +123,14 @@ def compared(tmp_path_factory: pytest.TempPathFactory):
 
 def test_rivals_are_rows_of_their_own(compared) -> None:
     result = compared[0].result
-    assert [row.role for row in result.rows] == ["reference", "method", "rival", "rival"]
-    vectors, forest = result.rows[2:]
+    assert [row.role for row in result.rows[:6]] == ["reference", "method", *["rival"] * 4]
+    vectors, forest = result.rows[2:4]
     assert (vectors.label, forest.label) == ("SVC", "ExtraTrees")
+    # what is usual is tuned as methods are, what is given has its own settings
+    assert (len(vectors.trials), len(forest.trials)) == (len(result.rows[1].trials), 1)
+    assert vectors.strength is not None
+    assert vectors.strength.value == min(vectors.trials, key=lambda trial: trial.validation_cost).value
+    assert forest.strength is None
     assert len(set(vectors.runs)) == 1
     assert len(vectors.runs) == len(set(forest.runs)) == 2
     assert forest.change is not None
@@ -109,8 +146,8 @@ def test_costs_are_those_of_its_own_probabilities(compared) -> None:
 
     digits = data.load("digits").limit(200)
     x, new = (digits.normalize(part.x).flatten(1).numpy() for part in (digits.train, digits.test))
-    called = SVC().fit(x, digits.train.y.numpy()).decision_function(new).argmax(axis=1)
     row = compared[0].result.rows[2]
+    called = SVC(C=row.strength.value).fit(x, digits.train.y.numpy()).decision_function(new).argmax(axis=1)
     assert row.argmax.cost == pytest.approx(np.square(called - digits.test.y.numpy()).mean())
 
 
@@ -132,7 +169,7 @@ def test_tables_show_them_below_the_methods(compared) -> None:
     result = compared[0].result
     lines = text_table(result, 120).splitlines()
     at = lines.index("rivals")
-    assert [line.split()[0] for line in lines[at + 1 : at + 4]] == ["SVC", "ExtraTrees", "constant"]
+    assert [line.split()[0] for line in lines[at + 1 : at + 4]] == ["SVC", "ExtraTrees", "ExtraTrees,"]
     marked = [line for line in lines if "▸" in line and "validation" not in line]
     assert len(marked) == 1
     assert result.best.label in marked[0]
@@ -146,7 +183,7 @@ def test_nothing_is_fitted_twice_and_a_plan_repeats_it(compared) -> None:
     same = again(rivals=given[:2], report=lambda event, _: told.append(event))
     assert same.result.rows[2].runs == first.result.rows[2].runs
     without = again(rivals="none")
-    assert [row.label for row in without.result.rows] == ["one-hot", "uniform"]
+    assert [row.label for row in without.result.rows] == ["one-hot, tuned", "uniform"]
     assert "rivals" not in (without.folder / "plan.toml").read_text()
     assert "rivals = " in (same.folder / "plan.toml").read_text()
 

@@ -145,7 +145,9 @@ def test_groups_hold_what_differs_in_seed_and_numbers_only() -> None:
         {"clip": 1.0},
         {"patience": 2},
         {"record": ("test-curve",)},
-        {"augment": ("mixup:0.2",)},
+        {"augment": ("crop:1",)},
+        {"augment": ("flip", "mixup:0.2")},
+        {"augment": ("mixup:0.2",), "method": "zipf"},
         {"precision": "bfloat16"},
         {"channels_last": True},
         {"world": 2},
@@ -155,6 +157,11 @@ def test_what_cannot_train_together_stays_alone(update: dict[str, Any]) -> None:
     configs = [make_config(**{"model": "mlp-16", **update, "seed": seed}) for seed in range(5)]
     assert not eligible(configs[0])
     assert partition(configs) == [[0], [1], [2], [3], [4]]
+
+
+def test_how_much_is_mixed_is_each_member_s_own() -> None:
+    configs = [make_config(model="mlp-16", augment=mixed) for mixed in ([], ["mixup:0.1"], ["mixup:0.4"], ["mixup"])]
+    assert groups(configs) == [[0], [1, 2, 3]]
 
 
 def test_groups_that_gain_nothing_are_taken_apart() -> None:

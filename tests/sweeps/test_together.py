@@ -9,8 +9,11 @@ from labelspace.training.config import make_config
 from labelspace.training.loop import Loop
 
 
-def test_a_member_learns_what_it_learns_alone() -> None:
-    configs = [make_config(data="digits", model="mlp-8", epochs=2, limit=80, seed=seed) for seed in (0, 1)]
+@pytest.mark.parametrize("method", ["onehot", "uniform", "lls", "maxent", "labelemb"])
+@pytest.mark.parametrize("augment", [((), ()), (("mixup:0.4",), ("mixup:0.4",)), (("mixup:0.1",), ("mixup:1.0",))])
+def test_a_member_learns_what_it_learns_alone(method: str, augment: tuple[tuple[str, ...], ...]) -> None:
+    fixed = {"data": "digits", "model": "mlp-8", "epochs": 2, "limit": 80, "method": method}
+    configs = [make_config(**fixed, seed=seed, augment=mixed) for seed, mixed in zip((0, 1), augment, strict=True)]
     jobs = [prepare(config) for config in configs]
     members = [Member(job, make_learner(job.config, Outline.of(job.dataset), None), None) for job in jobs]
     together = Together(members)

@@ -17,10 +17,13 @@ EVERY = 0.5  # seconds between looks at the runs' folders
 FEATURES = "computing features"
 PHASES = {
     "rehearsal": "choosing rate, decay and epochs",
+    "reference": "tuning the reference",
     "tuning": "tuning strengths",
     "finalists": "the best of them again",
     "seeds": "training seeds",
+    "trials of rivals": "tuning rivals",
     "rivals": "rivals",
+    "soft labels": "the best of them with soft labels",
 }
 
 

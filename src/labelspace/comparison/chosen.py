@@ -43,6 +43,24 @@ def cheapest(offers: Sequence[Offer], priced: bool) -> int:
     return min(near, key=lambda place: offers[place].nll)
 
 
+def is_worth_several(one: Offer, several: Offer) -> bool:
+    """Return whether several models as one are worth what they take to run: validation data tell them from one alone.
+
+    Args:
+        one: of the best single model.
+        several: of the best that is made of several.
+
+    Example:
+        >>> import torch
+        >>> one, same = (Offer(torch.tensor([costs]), 0.5) for costs in ([1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0]))
+        >>> is_worth_several(one, Offer(torch.zeros(1, 4), 0.5)), is_worth_several(one, same)
+        (True, False)
+    """
+    less = several.costs.double().mean(dim=0) - one.costs.double().mean(dim=0)
+    error = float(less.std()) / math.sqrt(len(less)) if len(less) > 1 else math.inf
+    return float(less.mean()) < -error
+
+
 def _within(more: Tensor, priced: bool) -> bool:
     """Return whether what a row costs more than the cheapest, sample by sample, may well be chance."""
     error = 0.0 if priced or len(more) < 2 else float(more.std()) / math.sqrt(len(more))

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from torch import Tensor
 
-from labelspace.comparison.chosen import Offer, cheapest
+from labelspace.comparison.chosen import Offer, cheapest, is_worth_several
 from labelspace.comparison.decided import collapses, decided, done
+from labelspace.comparison.ensembles import averaged, together
 from labelspace.comparison.entries import Entry
 from labelspace.comparison.folder import BEST, write_geometry
 from labelspace.comparison.headline import NOTHING_YET, advice
@@ -16,7 +17,7 @@ from labelspace.comparison.knowledge import Doing, Knowledge, Spoken, gather
 from labelspace.comparison.learned import constant_row, doubts
 from labelspace.comparison.outcome import Judge, Outcome, Scores
 from labelspace.comparison.plan import Plan
-from labelspace.comparison.rows import against_reference, make_row
+from labelspace.comparison.rows import Judged, against_reference, beside_reference, make_row
 from labelspace.comparison.summary import caveats, costliest, extra_columns, prices_facts, space_facts
 from labelspace.comparison.verdict import doubted, judge_rows
 from labelspace.criteria import criterion_class
@@ -117,9 +118,13 @@ class Classified:
         pairs = zip(outcomes, trained, strict=True)
         rows = against_reference([make_row(outcome, **each.about()) for outcome, each in pairs], level, groups)
         constant = constant_row(self.labels, outcomes[0])
-        able = candidates(rows)
-        offers = [Offer(outcomes[each].validation_table, outcomes[each].validation_nll) for each in able]
-        best = able[cheapest(offers, self.judge.priced)]
+        several = averaged(rows, trained)
+        outcomes += [each.outcome for each in several if isinstance(each.outcome, Outcome)]
+        added = [
+            make_row(outcome, **each.about()) for outcome, each in zip(outcomes[len(rows) :], several, strict=True)
+        ]
+        rows += beside_reference(added, rows[0], level, groups)
+        best = self._best(rows, outcomes)
         seed = best_seed(outcomes[best])
         winner = next(number for number, row in enumerate(rows) if row.winner)
         steps = -(-len(self.dataset.train) // self.plan.config.batch_size)
@@ -127,7 +132,8 @@ class Classified:
         doubt = doubts(rows[0], constant, judged, steps, groups, level)
         verdict = judge_rows(rows, self.plan.margin, self.knowledge.word, groups, level, rows[best])
         verdict = verdict if doubt is None else doubted(verdict, doubt)
-        learned = doubt is None or rows[best].role == "rival"
+        taken = next((row for row in rows if row.label == rows[best].of), rows[best])
+        learned = doubt is None or taken.role == "rival"
         collapsed = collapses(rows, outcomes, best, self.dataset.names)
         offered = filter(None, [self.knowledge.offer])
         return Found(
@@ -142,7 +148,17 @@ class Classified:
             costliest=costliest(outcomes[best], self.dataset.names),
             constant=constant.row(),
             decided=decided(outcomes[best], self.dataset.names),
+            ensembles=tuple(several),
         )
+
+    def _best(self, rows: Sequence[Judged], outcomes: Sequence[Outcome]) -> int:
+        """Return the row to take home: the cheapest single model, or several as one where that is clearly cheaper."""
+        offers = [Offer(each.validation_table, each.validation_nll) for each in outcomes]
+        able = candidates(rows)
+        best = able[cheapest([offers[each] for each in able], self.judge.priced)]
+        several = [place for place, row in enumerate(rows) if row.role == "ensemble"]
+        many = min(several, key=lambda place: float(offers[place].costs.mean()), default=None)
+        return best if many is None or not is_worth_several(offers[best], offers[many]) else many
 
     def leave(self, folder: Path, trained: Sequence[Trained], found: Found, result: Result) -> None:
         """Write prices and space, how classes lie, and the best model with how it decides."""
@@ -150,10 +166,12 @@ class Classified:
             self.cost.save(folder / COST)
         if self.space is not None:
             self.space.save(folder / SPACE)
-        write_geometry(folder, trained, found.rows, self.dataset)
-        best = trained[found.best]
+        write_geometry(folder, trained, found.rows[: len(trained)], self.dataset)
+        best = [*trained, *found.ensembles][found.best]
         assert isinstance(best.outcome, Outcome)
-        take_home(best.runs[found.seed], best.outcome.deciders[found.seed], folder / BEST, result)
+        of = next((each for each in trained if each.entry.label == best.entry.of), best)
+        run = together(best, of) if best.entry.role == "ensemble" else best.runs[found.seed]
+        take_home(run, best.outcome.deciders[found.seed], folder / BEST, result)
 
 
 def scores_of(run: Run) -> Scores:

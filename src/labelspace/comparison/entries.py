@@ -4,11 +4,12 @@ import inspect
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import JsonValue
 
 from labelspace import _checks
+from labelspace.comparison.mixing import MIXUP
 from labelspace.comparison.plan import FINALISTS, TRIALS, Plan
 from labelspace.criteria import criterion_class
 from labelspace.criteria.base import Tuned
@@ -19,8 +20,10 @@ from labelspace.space import LabelSpace
 from labelspace.training.build import Job, Outline, make_learner, option_spaces
 from labelspace.training.config import make_config
 
-DEFAULT = ("onehot", "uniform", "semantic", "mixed", "lls", "lwal", "labelemb", "ols")
+DEFAULT = ("onehot", "uniform", "maxent", "semantic", "mixed", "lls", "lwal", "labelemb", "ols")
 REFERENCE_METHOD = "onehot"
+TUNED = ", tuned"  # after the name of a reference that something was chosen for
+Takes = Literal["method", "model", "augment"]
 NULL_SEED = 0  # of shuffled and random spaces
 
 
@@ -40,6 +43,8 @@ class Entry(NamedTuple):
     model: str | None = None  # of a rival; all others have that of the plan
     settings: Mapping[str, JsonValue] = MappingProxyType({})  # of that model
     once: bool = False  # whether every seed would give the same
+    takes: Takes = "method"  # which part of a configuration the strength is of
+    weighted: bool = False  # of a rival, whether weights of samples make soft labels of its labels
 
     @property
     def structured(self) -> bool:
@@ -126,6 +131,11 @@ def to_tune(method: str, options: Mapping[str, object]) -> Tuned | None:
     return None if any(options.get(name) is not None for name in tuned.idle_with) else tuned
 
 
+def tuned_of(each: Named, options: Mapping[str, object]) -> Tuned | None:
+    """Return what can be tuned of a row: of the reference how much is mixed up, of others see ``to_tune``."""
+    return MIXUP if each.name == REFERENCE_METHOD else to_tune(each.method, options)
+
+
 def usual_strength(method: str, tuned: Tuned) -> float:
     """Return the strength of a method where none is tried: its own default, else one from the middle.
 
@@ -144,6 +154,7 @@ def make_entries(
     strengths: Mapping[str, tuple[float, ...]],
     options: Mapping[str, Mapping[str, JsonValue]] = MappingProxyType({}),
     controls: bool = True,
+    rehearsed: bool = False,
 ) -> list[Entry]:
     """Return the rows: the reference, the methods, and two controls for each method on the structured space.
 
@@ -154,6 +165,7 @@ def make_entries(
         strengths: values to try, where they are not the method's own, by the name of the method.
         options: further options, by the name of the method.
         controls: whether there are any.
+        rehearsed: whether how to train is chosen for the reference.
     """
     found: list[Entry] = []
     for each in map(Named.read, methods):
@@ -166,6 +178,8 @@ def make_entries(
         found.append(_entry(each, own if used else None, strengths, chosen))
     structured = [entry for entry in found if controls and entry.structured and entry.space is space]
     found += [control for entry in structured for control in _controls(entry)]
+    if found[0].role == "reference" and (rehearsed or found[0].tuned):
+        found[0] = found[0]._replace(label=f"{found[0].label}{TUNED}")
     check_labels(found)
     return found
 
@@ -223,10 +237,12 @@ def fewer(values: Sequence[float], count: int = TRIALS) -> tuple[float, ...]:
 def _entry(
     each: Named, space: LabelSpace | None, strengths: Mapping[str, tuple[float, ...]], options: Mapping[str, JsonValue]
 ) -> Entry:
-    tuned = to_tune(each.method, options)
+    tuned = tuned_of(each, options)
     role: Role = "reference" if each.name == REFERENCE_METHOD else "method"
     entry = Entry(each.label, each.method, role, space, None, "", (), options)
-    if tuned is None:
+    if role == "reference":
+        entry = entry._replace(takes="augment")
+    if tuned is None or (role == "reference" and not any(strengths.get(each.name, ()))):  # 0 alone mixes nothing
         return entry
     return entry._replace(option=tuned.option, symbol=tuned.symbol, values=strengths.get(each.name, tuned.values))
 
@@ -267,7 +283,8 @@ def buildable(entries: Sequence[Entry], plan: Plan, job: Job) -> tuple[list[Entr
 
 def _problem(entry: Entry, options: Options, plan: Plan, job: Job) -> Exception | None:
     """Return why a method cannot be built with these options; None where it can."""
-    config = make_config(**plan.training(), method=entry.method, method_options=options)
+    own = {name: value for name, value in options.items() if entry.takes == "method" or name != entry.option}
+    config = make_config(**plan.training(), method=entry.method, method_options=own)
     config = config.model_copy(update={"model": job.config.model})
     try:
         make_learner(config, Outline.of(job.dataset), entry.space, option_spaces(config, job.dataset))

@@ -21,6 +21,7 @@ from labelspace.results import Row
 from labelspace.serving.take_home import WRITTEN as TAKEN_HOME
 from labelspace.serving.take_home import tidy
 from labelspace.training.config import generator
+from labelspace.training.decided import FOLDER as MEMBERS
 from labelspace.training.run import Run
 
 BEST = "best"
@@ -80,6 +81,7 @@ def _remove_own(folder: Path) -> None:
         for path in folder.glob(pattern):
             path.unlink()
     best = folder / BEST
+    shutil.rmtree(best / MEMBERS, ignore_errors=True)
     for path in (*(best / name for name in TAKEN_HOME), *best.glob(option_file("*"))):
         path.unlink(missing_ok=True)
     with suppress(OSError):  # somebody keeps something there, or it is not there

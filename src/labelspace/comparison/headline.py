@@ -114,9 +114,23 @@ def advice(rows: Sequence[Judged], best: int, groups: Tensor | None, level: floa
         ("", "mistakes per sample") if taken.min_cost is None else (" with minimum-cost decisions", "per sample")
     )
     first = f"Take {taken.spoken}{how}: {costs(taken.headline.cost)[0]} {unit}."
-    beside = [_labels_beside(rows, taken), _rival_beside(rows, taken), _decided(taken, groups, level)]
+    beside = [_several(rows, taken), _labels_beside(rows, taken), _rival_beside(rows, taken)]
+    beside += [_decided(taken, groups, level)]
     rest = "; ".join(text for text in beside if text)
     return f"{first} {rest[0].upper()}{rest[1:]}." if rest else first
+
+
+def _one_of(rows: Sequence[Judged], taken: Judged) -> Judged:
+    """Return the row whose seeds are taken: of several models that are one that of each, else the row itself."""
+    return next((row for row in rows if taken.role == "ensemble" and row.label == taken.of), taken)
+
+
+def _several(rows: Sequence[Judged], taken: Judged) -> str:
+    """Return what several models as one take, and what one of them would cost."""
+    one = _one_of(rows, taken)
+    if one is taken:
+        return ""
+    return f"it takes {len(one.costs)} times as long as one, which costs {costs(one.headline.cost)[0]}"
 
 
 def _labels_beside(rows: Sequence[Judged], taken: Judged) -> str:
@@ -124,7 +138,7 @@ def _labels_beside(rows: Sequence[Judged], taken: Judged) -> str:
     winner, reference = next((row for row in rows if row.winner), None), rows[0]
     if winner is None:
         return ""
-    if winner.label != taken.label:
+    if winner is not _one_of(rows, taken):
         what = "better labels save" if winner.method else "another model saves"
         return _not_taken(winner, taken, f"{what} nothing on top")
     saved = winner.moved
@@ -137,7 +151,8 @@ def _labels_beside(rows: Sequence[Judged], taken: Judged) -> str:
 def _rival_beside(rows: Sequence[Judged], taken: Judged) -> str:
     """Return that no rival costs less, where one stands beside a network that is taken."""
     rival = max((row for row in rows if row.role == "rival"), key=lambda row: row.merit, default=None)
-    return "" if rival is None or taken.role == "rival" else _not_taken(rival, taken, "no rival costs less")
+    own = _one_of(rows, taken).role == "rival"
+    return "" if rival is None or own else _not_taken(rival, taken, "no rival costs less")
 
 
 def _not_taken(row: Judged, taken: Judged, said: str) -> str:

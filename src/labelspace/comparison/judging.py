@@ -88,6 +88,7 @@ class Found(NamedTuple):
     neighbours: Neighbourhood | None = None
     constant: Row | None = None
     decided: tuple[Called, ...] = ()
+    ensembles: tuple[Trained, ...] = ()  # their rows come last
 
 
 class Judging(Protocol):
@@ -136,8 +137,8 @@ class Judging(Protocol):
 
 
 def candidates(rows: Sequence[Row]) -> list[int]:
-    """Return the places of the rows that may be taken home: all but controls."""
-    return [number for number, row in enumerate(rows) if row.role != "control"]
+    """Return the places of the rows that may be taken home as one model: all but controls and ensembles."""
+    return [number for number, row in enumerate(rows) if row.role not in ("control", "ensemble")]
 
 
 def best_seed(outcome: Assessed) -> int:

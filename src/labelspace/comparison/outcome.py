@@ -180,6 +180,11 @@ class Outcome:
         return [by.judge(each.validation, each.validation_y, self.judge.cost) for by, each in pairs]
 
     @property
+    def validation_probabilities(self) -> list[Tensor]:
+        """Return validation probabilities after calibration, one tensor per seed."""
+        return [each.probabilities for each in self._validation]
+
+    @property
     def validation_table(self) -> Tensor:
         """Return the cost of every validation sample, ``(seeds, samples)``."""
         return torch.stack([each.costs for each in self._validation])

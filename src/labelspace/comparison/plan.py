@@ -80,6 +80,11 @@ class Plan(BaseModel):
         return tuple(range(self.seeds)) if isinstance(self.seeds, int) else self.seeds
 
     @property
+    def trials(self) -> int:
+        """How many strengths are tried of a row that has one: of all the same, where nothing else was asked for."""
+        return max(map(len, self.strengths.values()), default=1)
+
+    @property
     def tuning_seeds(self) -> tuple[int, ...]:
         """The seeds that choices are made with: none that is judged, and the same however many of those there are."""
         free = (seed for seed in itertools.count(FIRST) if seed not in self.chosen_seeds)

@@ -10,6 +10,7 @@ from labelspace.comparison.classified import Classified
 from labelspace.comparison.earlier import Bought, taken_over
 from labelspace.comparison.entries import (
     DEFAULT,
+    REFERENCE_METHOD,
     Entry,
     Named,
     buildable,
@@ -17,11 +18,12 @@ from labelspace.comparison.entries import (
     check_methods,
     fewer,
     make_entries,
-    to_tune,
+    tuned_of,
     usual_strength,
 )
 from labelspace.comparison.judging import Judging
 from labelspace.comparison.knowledge import discriminants
+from labelspace.comparison.mixing import MIXUP, mixable
 from labelspace.comparison.plan import TRIALS, TUNING, Plan, make_plan
 from labelspace.comparison.question import Question
 from labelspace.comparison.reading import Reading
@@ -91,16 +93,17 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
     suggested = discriminants(job.dataset, training_labels(job)) if wanted else None
 
     def entries_of(plan: Plan) -> list[Entry]:
-        controls = job.dataset.kind != "sequences"
-        return make_entries(
-            plan.methods, judging.space, suggested, plan.strengths, plan.method_options, controls=controls
-        )
+        spaces = judging.space, suggested
+        controls, rehearsed = job.dataset.kind != "sequences", bool(plan.rehearsal) or chooses
+        return make_entries(plan.methods, *spaces, plan.strengths, plan.method_options, controls, rehearsed)
 
+    chooses = not repeated and _rehearses(question, job)
+    _check_mixup(draft, job)
     entries = entries_of(draft)
     if len(entries) == 1:
         remedy = "Methods that need a label space were left out: give one with --space, or choose others."
         raise _checks.fail("compare", "methods", "something to compare one-hot labels with", "one-hot alone", remedy)
-    rivals, hopeless = rivals_of(draft.rivals, job.dataset)
+    rivals, _ = rivals_of(draft.rivals, job.dataset)
     check_labels([*entries, *rivals])
     buildable(entries, draft, job)
     bought = None
@@ -114,8 +117,9 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
             plan, bought = _affordable(draft, question, _like(job, draft), len(entries), workers, reading)
         entries = entries_of(plan)
     entries, problems = buildable(entries, plan, job)
+    rivals, hopeless = rivals_of(plan.rivals, job.dataset, plan.trials)
     plan = _with_files(plan, folder, question)
-    rehearse = not repeated and _rehearses(question, job) and not plan.rehearsal
+    rehearse = chooses and not plan.rehearsal
     problems = [*problems, *hopeless, *_one_seed(plan, entries)]
     return Setting(plan, folder, question, job, judging, entries, rivals, problems, rehearse, bought)
 
@@ -177,9 +181,9 @@ def _kept(path: Path, wanted: Plan, question: Question, job: Job) -> Plan | None
     skipped = {"data", *(name for name in ("space", "cost") if not isinstance(getattr(question, name), str | None))}
     most, chosen = _most(job), _chosen_here(question, job)
     skipped |= {*chosen, "rehearsal", "trained_as"}
-    grids = [_strengths(wanted, most)]
+    grids = [_strengths(wanted, most, job)]
     if "epochs" not in question.options:
-        grids += [_strengths(wanted, trials) for trials in range(1, most)]
+        grids += [_strengths(wanted, trials, job) for trials in range(1, most)]
     grid = next((each for each in grids if each == found.strengths), grids[0])
     wanted = wanted.model_copy(update={"strengths": grid, "trained_as": found.trained_as})
     if not {"epochs", "tuning"} & set(question.options):  # a budget buys these too
@@ -213,7 +217,7 @@ def _checked(plan: Plan) -> Plan:
     strengths, options = dict(plan.strengths), {name: dict(each) for name, each in plan.method_options.items()}
     for name in options:
         _checks.choice("compare", "method_options", name, named)
-        tuned = to_tune(named[name].method, options[name])
+        tuned = tuned_of(named[name], options[name])
         if tuned is None or tuned.option not in options[name]:
             continue
         if name in strengths:
@@ -223,7 +227,7 @@ def _checked(plan: Plan) -> Plan:
         strengths[name] = (_checks.number("compare", f"method_options.{name}.{tuned.option}", value),)
     for name, values in strengths.items():
         _checks.choice("compare", "strengths", name, named)
-        if not values or to_tune(named[name].method, options.get(name, {})) is None:
+        if not values or tuned_of(named[name], options.get(name, {})) is None:
             expected = "one or more numbers for methods that have a strength"
             raise _checks.fail("compare", "strengths", expected, f"{list(values)} for {name!r}")
     kept = {name: each for name, each in options.items() if each}
@@ -307,7 +311,7 @@ def _as_before(
     taken, bought = found
     assert taken.trained_as is not None
     tell("as_before", {"name": taken.trained_as, "epochs": taken.config.epochs})
-    return taken.model_copy(update={"strengths": _strengths(plan, bought.trials)}), bought
+    return taken.model_copy(update={"strengths": _strengths(plan, bought.trials, job)}), bought
 
 
 def _affordable(
@@ -315,7 +319,7 @@ def _affordable(
 ) -> tuple[Plan, Bought | None]:
     """Return the plan with the epochs and trials that the budget buys, of which the features have taken their part."""
     if "epochs" in question.options:
-        return plan.model_copy(update={"strengths": _strengths(plan, _most(job))}), None
+        return plan.model_copy(update={"strengths": _strengths(plan, _most(job), job)}), None
     tell, seconds = reading.tell, budgets.seconds(question.budget) - reading.seconds
     wanted = budgets.wanted_epochs(len(job.dataset.train), plan.config.batch_size, job.dataset.kind)
     tell("measuring", {"budget": question.budget})
@@ -329,18 +333,32 @@ def _affordable(
     if "tuning" not in question.options:
         sized = sized.model_copy(update={"tuning": amount.tuning})
     bought = Bought.of(plan, sized, job.dataset.key, question.budget, amount.trials)
-    return sized.model_copy(update={"strengths": _strengths(plan, amount.trials)}), bought
+    return sized.model_copy(update={"strengths": _strengths(plan, amount.trials, job)}), bought
 
 
-def _strengths(plan: Plan, trials: int) -> dict[str, tuple[float, ...]]:
-    """Return what is tried for each method: what was asked for, else so many of its own values."""
+def _strengths(plan: Plan, trials: int, job: Job) -> dict[str, tuple[float, ...]]:
+    """Return what is tried for each method: what was asked for, else so many of its own values.
+
+    The reference has as many trials as the method that has most, where samples can be mixed up.
+    """
     found = {}
     for each in map(Named.read, plan.methods):
-        tuned = to_tune(each.method, plan.method_options.get(each.name, {}))
-        if tuned is not None:
+        tuned = tuned_of(each, plan.method_options.get(each.name, {}))
+        if tuned is not None and each.name != REFERENCE_METHOD:
             usual = (usual_strength(each.method, tuned),) if trials == 1 else fewer(tuned.values, trials)
             found[each.name] = plan.strengths.get(each.name) or usual
-    return found
+    most = max(map(len, found.values()), default=1)
+    own = plan.strengths.get(REFERENCE_METHOD) or (fewer(MIXUP.values, most) if most > 1 else ())
+    first = {REFERENCE_METHOD: own} if own and mixable(job.dataset.kind, plan.config.augment) else {}
+    return {**first, **found}
+
+
+def _check_mixup(plan: Plan, job: Job) -> None:
+    """Refuse strengths of mixup where samples cannot be mixed up, or are already."""
+    if any(plan.strengths.get(REFERENCE_METHOD, ())) and not mixable(job.dataset.kind, plan.config.augment):
+        expected = "left out for one-hot labels where samples are no numbers, or are mixed up already"
+        got = f"{list(plan.strengths[REFERENCE_METHOD])} for {REFERENCE_METHOD!r}"
+        raise _checks.fail("compare", "strengths", expected, got)
 
 
 def _with_files(plan: Plan, folder: Path, question: Question) -> Plan:

@@ -124,6 +124,20 @@ def against_reference(rows: Sequence[Judged], level: float, groups: Tensor | Non
     return corrected(rows, [change(number, row) for number, row in enumerate(rows[1:], 1)], winner)
 
 
+def beside_reference(rows: Sequence[Judged], reference: Judged, level: float, groups: Tensor | None) -> list[Judged]:
+    """Return rows of one model each with their changes against the mean of the reference's: samples alone are chance.
+
+    Args:
+        rows: of one model each.
+        reference: of several.
+        level: of the intervals.
+        groups: of the test samples.
+    """
+    mean = reference.costs.mean(dim=0, keepdim=True)
+    moved = [change_of(row.costs, mean, level, groups, fixed=True) for row in rows]
+    return [row.against(each, None, level, False) for row, each in zip(rows, moved, strict=True)]
+
+
 class Winner(NamedTuple):
     """The method that a verdict is about.
 

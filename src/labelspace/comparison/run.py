@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from labelspace import _checks, _files, results
 from labelspace.comparison import folder as folders
 from labelspace.comparison.budget import too_short
-from labelspace.comparison.entries import Named, check_methods, count_runs
+from labelspace.comparison.entries import TUNED, Entry, Named, check_methods, count_runs
 from labelspace.comparison.judging import Trained
 from labelspace.comparison.plan import FINALISTS, Plan
 from labelspace.comparison.planning import Setting, set_up, write_plan
@@ -19,6 +19,7 @@ from labelspace.comparison.question import IN_MEMORY, Question
 from labelspace.comparison.rehearsal import rehearse
 from labelspace.comparison.result import Comparison
 from labelspace.comparison.rivals import asked
+from labelspace.comparison.soft import Softened
 from labelspace.comparison.summary import VERSIONS, data_facts, title_of, training_words
 from labelspace.comparison.training import Report, Told, Trainer, to_try
 from labelspace.criteria.registry import method_name
@@ -179,8 +180,10 @@ def _answered(
     trainer = Trainer(setting.plan, setting.folder, setting.judging, dataset, job, executor, report, known, elsewhere)
     # small tensors beside busy workers: a second thread would only wait for them
     with own_threads_and_draws(setting.job.config), threadpool_limits(1):
-        trained = [*trainer.train(setting.entries), *trainer.fit(setting.rivals)]
-        problems = [*setting.problems, *too_short(setting.plan, job.dataset), *trainer.problems]
+        notes: list[str] = []
+        soft = Softened(setting.judging.space, job.dataset, setting.plan.trials, notes)
+        trained = [*trainer.train(setting.entries), *trainer.fit(setting.rivals, soft)]
+        problems = [*setting.problems, *notes, *too_short(setting.plan, job.dataset), *trainer.problems]
         home = earlier is not None and _is_home(setting.folder / folders.BEST, setting.judging.taken_home)
         if earlier is not None and not trainer.problems and _same_runs(trained, earlier) and home:
             if report is not None:
@@ -227,7 +230,7 @@ def _is_kept(path: Path, space: LabelSpace | None) -> bool:
 def _same_runs(trained: Sequence[Trained], earlier: Result) -> bool:
     """Return whether these are the very runs that were judged; content decides the name of a run."""
     now = [(each.entry.label, each.run_names, each.trials) for each in trained]
-    return now == [(row.label, row.runs, list(row.trials)) for row in earlier.rows]
+    return now == [(row.label, row.runs, list(row.trials)) for row in earlier.rows if row.role != "ensemble"]
 
 
 def _is_home(best: Path, files: Sequence[str]) -> bool:
@@ -269,13 +272,14 @@ def _check_alone(plan: Plan, data: object, others: Sequence[str]) -> None:
 def _announced(setting: Setting) -> Told:
     """Return what is told before training."""
     plan, spoken, entries = setting.plan, setting.judging.spoken, setting.entries
-    shown = {entry.label for entry in entries}
+    shown = {entry.label.removesuffix(TUNED) for entry in entries}
     left_out = [each.name for each in map(Named.read, plan.methods) if each.label not in shown]
     seeds = len(plan.chosen_seeds)
     tried_first = to_try(entries)
-    trials = sum(len(entry.trials()) for entry in tried_first)
-    finalists = sum(min(FINALISTS, len(entry.trials())) for entry in tried_first) * (plan.tuning - 1)
+    trials, finalists = _tried([entry for entry in tried_first if entry.role != "reference"], plan)
+    reference = sum(_tried([entry for entry in tried_first if entry.role == "reference"], plan))
     fits = [entry for entry in setting.rivals for _ in range(1 if entry.once else seeds)]
+    fits += [entry for entry in setting.rivals if entry.tuned for _ in entry.trials()[: None if entry.once else 1]]
     # of those that have a strength; the others have nothing to try
     tried = [len(entry.trials()) for entry in entries if entry.option is not None] or [1]
     return {
@@ -292,6 +296,7 @@ def _announced(setting: Setting) -> Told:
         "training": _trained_how(plan),
         "trials": (min(tried), max(tried)),
         "phases": {
+            "reference": reference,
             "tuning": trials,
             "finalists": finalists,
             "seeds": len(entries) * seeds,
@@ -301,9 +306,23 @@ def _announced(setting: Setting) -> Told:
     }
 
 
+def _tried(entries: Sequence[Entry], plan: Plan) -> tuple[int, int]:
+    """Return how many trials rows have with the first seed, and with further ones."""
+    counts = [len(entry.trials()) for entry in entries]
+    return sum(counts), sum(min(FINALISTS, count) for count in counts) * (plan.tuning - 1)
+
+
 def _trained_how(plan: Plan) -> str:
     chosen = rehearsed_text(plan.rehearsal)
     return f"{training_words(plan.config)}{f': {chosen}' if chosen else ''}"
+
+
+def _mixed_words(reference: Trained, plan: Plan) -> str:
+    """Return what else there is to say of how networks were trained."""
+    share = reference.entry.strength(reference.options)
+    how = "chosen for one-hot labels" if reference.entry.tuned else "as asked for"
+    mixed = f", mixup {share:g}, {how}" if share else ""
+    return mixed if plan.trained_as is None else f"{mixed}, as in {plan.trained_as}"
 
 
 def _finish(setting: Setting, trained: Sequence[Trained], problems: Sequence[str], command: str) -> Result:
@@ -317,7 +336,7 @@ def _finish(setting: Setting, trained: Sequence[Trained], problems: Sequence[str
         model=config.model,
         backbone=config.backbone,
         epochs=config.epochs,
-        training=training_words(config) + ("" if plan.trained_as is None else f", as in {plan.trained_as}"),
+        training=training_words(config) + _mixed_words(trained[0], plan),
         label_noise=config.label_noise,
         seeds=plan.chosen_seeds,
         cost=judging.prices,

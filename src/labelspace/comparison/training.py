@@ -9,10 +9,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypedDict
 
+from pydantic import JsonValue
+
 from labelspace._checks import WorkError
 from labelspace.comparison.entries import Entry
 from labelspace.comparison.judging import Judging, Trained
+from labelspace.comparison.mixing import MIXUP, mixed
 from labelspace.comparison.plan import FINALISTS, Plan
+from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
 from labelspace.results import Options, Trial
 from labelspace.sweeps.executors import Executor
@@ -47,7 +51,7 @@ class Told(TypedDict, total=False):
     trials: tuple[int, int]  # of a method, the fewest and the most
     phases: dict[str, int]  # the runs of each
     runs: int
-    phase: str  # rehearsal, tuning, finalists, seeds or rivals
+    phase: str  # rehearsal, reference, tuning, finalists, seeds, rivals, soft labels
     done: int  # runs of the phase, or samples
     of: int
     seconds: float
@@ -58,6 +62,9 @@ class Told(TypedDict, total=False):
 
 
 Report = Callable[[str, Told], None]  # takes the event's name too
+
+
+Soften = Callable[[Trained], Sequence[Entry]]  # gives the rows of a rival with soft labels
 
 
 class Trainer:
@@ -92,18 +99,17 @@ class Trainer:
         self.dataset, self.job, self.executor, self.report = dataset, job, executor, report
         self.base, self.known, self.elsewhere = plan.training(), known, elsewhere
         self.seeds = plan.chosen_seeds
+        self.mixup = 0.0  # what suits the reference; others start from it
         self.problems: list[str] = []
         self.failures: list[Failure] = []
         self.there: dict[str, bool] = {}  # of each run, whether it was finished before
 
     def train(self, entries: Sequence[Entry]) -> list[Trained]:
         """Return every row that could be trained; ``problems`` says which could not, and why."""
-        (self.folder / "spaces").mkdir(parents=True, exist_ok=True)
-        for entry in entries:
-            if entry.space is not None:
-                entry.space.save(self._space_file(entry))
+        self._save_spaces(entries)
         tried = to_try(entries)
-        trials = self._trials(tried)
+        trials = self._reference([entry for entry in entries if entry.role == "reference"])
+        trials |= self._trials([entry for entry in tried if entry.role != "reference"])
         kept = [entry for entry in entries if entry not in tried or trials[entry.label]]
         self._check_enough({entry.role for entry in kept})
         chosen = {entry.label: _cheapest(entry, trials.get(entry.label, [])) for entry in kept}
@@ -117,31 +123,82 @@ class Trainer:
         found = [self._trained(entry, trials, chosen[entry.label], runs[entry.label]) for entry in kept]
         judged = [each for each in found if each is not None]
         self._check_enough({each.entry.role for each in judged})
-        self.problems += _problems(self.failures)
+        self.problems += _problems(self.failures) + self._unmixed(judged)
         return judged
 
-    def fit(self, rivals: Sequence[Entry]) -> list[Trained]:
-        """Return every rival that could be fitted; one that does not draw is fitted once, and stands for all seeds."""
-        count, before = len(self.seeds), len(self.failures)
-        pairs = [(entry, seed) for entry in rivals for seed in self.seeds[: 1 if entry.once else count]]
-        found = self.runs("rivals", [self._config(entry, {}, seed) for entry, seed in pairs])
-        runs: dict[str, list[Run | None]] = {entry.label: [] for entry in rivals}
+    def fit(self, rivals: Sequence[Entry], soft: Soften = lambda best: []) -> list[Trained]:
+        """Return every rival that could be fitted; one that does not draw is fitted once, and stands for all seeds.
+
+        Args:
+            rivals: as their labels are.
+            soft: gives the rows of the best of them with soft labels.
+        """
+        before = len(self.failures)
+        judged = self._fitted(rivals, "trials of rivals", "rivals")
+        able = [each for each in judged if each.entry.weighted]
+        best = max(able, key=lambda each: sum(each.outcome.merits), default=None)
+        judged += [] if best is None else self._fitted(soft(best), "soft labels")
+        kept = {each.entry.label for each in judged}
+        for failure in self.failures[before:]:
+            lost = not any(entry.label in kept for entry in rivals if entry.model == failure.config.model)
+            text = f"A rival was left out: {failure.reason}" if lost else _problems([failure])[0]
+            self.problems += [] if text in self.problems else [text]
+        return judged
+
+    def _fitted(self, rivals: Sequence[Entry], *phases: str) -> list[Trained]:
+        """Return rivals with what suits them on validation data."""
+        self._save_spaces(rivals)
+        trials = self._trials([entry for entry in rivals if entry.tuned], phases)
+        kept = [entry for entry in rivals if not entry.tuned or trials[entry.label]]
+        chosen = {entry.label: _cheapest(entry, trials.get(entry.label, [])) for entry in kept}
+        count = len(self.seeds)
+        pairs = [(entry, seed) for entry in kept for seed in self.seeds[: 1 if entry.once else count]]
+        found = self.runs(phases[-1], [self._config(entry, chosen[entry.label], seed) for entry, seed in pairs])
+        runs: dict[str, list[Run | None]] = {entry.label: [] for entry in kept}
         for (entry, _), run in zip(pairs, found, strict=True):
             runs[entry.label] += [run] * (count if entry.once else 1)
-        self.problems += dict.fromkeys(f"A rival was left out: {each.reason}" for each in self.failures[before:])
-        judged = [self._trained(entry, {}, {}, runs[entry.label]) for entry in rivals]
+        judged = [self._trained(entry, trials, chosen[entry.label], runs[entry.label]) for entry in kept]
         return [each for each in judged if each is not None]
+
+    def _save_spaces(self, entries: Sequence[Entry]) -> None:
+        (self.folder / "spaces").mkdir(parents=True, exist_ok=True)
+        for entry in entries:
+            if entry.space is not None:
+                entry.space.save(self._space_file(entry))
 
     def _check_enough(self, roles: set[str]) -> None:
         if not {"reference", "method"} <= roles:
             reason = " ".join([*_problems(self.failures), *self.problems][:1])
             raise WorkError(f"Too many runs failed to compare anything; the finished ones are kept. {reason}")
 
-    def _trials(self, entries: Sequence[Entry]) -> dict[str, list[Trial]]:
-        """Return what was tried for every row: all strengths with one seed, the best of them with the others too."""
-        first, *further = self.plan.tuning_seeds
+    def _reference(self, entries: Sequence[Entry]) -> dict[str, list[Trial]]:
+        """Return what was tried for the reference; how much is mixed up is then the same for all that can take it."""
+        trials = self._trials([entry for entry in entries if entry.tuned], ("reference", "reference"))
+        for entry in entries:
+            if entry.option == MIXUP.option:
+                self.mixup = entry.strength(_cheapest(entry, trials.get(entry.label, []))) or 0.0
+        return trials
+
+    def _unmixed(self, trained: Sequence[Trained]) -> list[str]:
+        """Return which methods cannot use mixed labels, where others do."""
+        found = [each.entry for each in trained if not criterion_class(each.entry.method).soft_targets]
+        names = ", ".join(entry.label for entry in found if entry.role == "method")
+        return [f"Trained without mixup, whose labels it cannot use: {names}."] if names and self.mixup else []
+
+    def _trials(
+        self, entries: Sequence[Entry], phases: Sequence[str] = ("tuning", "finalists")
+    ) -> dict[str, list[Trial]]:
+        """Return what was tried for every row: all strengths with one seed, the best of them with the others too.
+
+        Args:
+            entries: the rows.
+            phases: what both are called; one alone for no others.
+        """
+        first, *further = self.plan.tuning_seeds[: None if len(phases) > 1 else 1]
         options = [(entry, each) for entry in entries for each in entry.trials()]
-        tried = self.runs("tuning", [self._config(entry, each, first) for entry, each in options])
+        # what does not draw says the same with the seed that is judged, and is there then
+        configs = [self._config(entry, each, self.seeds[0] if entry.once else first) for entry, each in options]
+        tried = self.runs(phases[0], configs)
         found: dict[str, list[Trial]] = {entry.label: [] for entry in entries}
         runs: dict[tuple[str, float | None], list[Run]] = {}
         for (entry, each), run in zip(options, tried, strict=True):
@@ -151,13 +208,13 @@ class Trainer:
                 runs[entry.label, trial.value] = [run]
         best = {label: [trial.value for trial in _ranked(each)[:FINALISTS]] for label, each in found.items()}
         finalists = [(entry, each) for entry, each in options if entry.strength(each) in best[entry.label]]
-        again = [(entry, each, seed) for entry, each in finalists for seed in further]
+        again = [(entry, each, seed) for entry, each in finalists if not entry.once for seed in further]
         for (entry, each, _), run in zip(
-            again, self.runs("finalists", [self._config(*every) for every in again]), strict=True
+            again, self.runs(phases[-1], [self._config(*every) for every in again]), strict=True
         ):
             if run is not None:
                 runs[entry.label, entry.strength(each)].append(run)
-        for entry, each in finalists if further else ():
+        for entry, each in {id(each): (entry, each) for entry, each, _ in again}.values():
             value = entry.strength(each)
             trial = self._trial(entry, each, runs[entry.label, value])
             places = [place for place, old in enumerate(found[entry.label]) if old.value == value]
@@ -212,10 +269,17 @@ class Trainer:
 
     def _config(self, entry: Entry, options: Options, seed: int) -> Config:
         space = None if entry.space is None else str(self._space_file(entry))
-        base = self.base
+        moved = () if entry.takes == "method" or entry.option is None else (entry.option,)
+        own = {name: value for name, value in options.items() if name not in moved}
         if entry.model is not None:  # which sees every sample once, as it is
-            base = {**base, "model": entry.model, "model_options": dict(entry.settings), "augment": []}
-        return make_config(**base, method=entry.method, method_options=options, space=space, seed=seed)
+            settings = {**entry.settings, **{name: options[name] for name in moved}}
+            base = {**self.base, "model": entry.model, "model_options": settings, "augment": []}
+        else:
+            share = entry.strength(options) if moved else self.mixup
+            taken = criterion_class(entry.method).soft_targets
+            augment: list[JsonValue] = [*mixed(self.plan.config.augment, share if share and taken else 0.0)]
+            base = {**self.base, "augment": augment}
+        return make_config(**base, method=entry.method, method_options=own, space=space, seed=seed)
 
     def _space_file(self, entry: Entry) -> Path:
         return self.folder / "spaces" / entry.file

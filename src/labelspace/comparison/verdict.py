@@ -238,7 +238,9 @@ def _added(winner: Judged, blind: Judged, word: str, groups: Tensor | None, marg
 
 
 def _smooths(row: Judged) -> str:
-    return "" if row.method not in methods() else criterion_class(row.method).smooths
+    # a rival with soft labels says nothing about what labels do to a network
+    known = row.method in methods() and row.role != "rival"
+    return criterion_class(row.method).smooths if known else ""
 
 
 def _named(row: Judged) -> str:

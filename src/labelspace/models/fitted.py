@@ -143,6 +143,15 @@ class Fitted(nn.Module):
         self.estimator, self.content = cast(Any, found), content
 
     @property
+    def takes_shares(self) -> bool:
+        """Whether it fits probabilities to weighted samples: a weight can then be the share of a class in a label."""
+        estimator: Any = self.estimator
+        likely = hasattr(estimator, "predict_proba") and not hasattr(
+            estimator, "probability"
+        )  # of SVC, an afterthought
+        return likely and _weights(estimator) is not None
+
+    @property
     def _width(self) -> int:
         """How many numbers the estimator reads of a sample."""
         return self.inputs if self.tokens is None else self.tokens
@@ -210,11 +219,19 @@ def _seeded(estimator: Any, seed: int) -> Any:
 
 def _weighted(name: str, estimator: Any) -> str:
     """Return the argument of ``fit`` that takes weights of samples; of a pipeline that of its last step."""
+    found = _weights(estimator)
+    if found is None:
+        expected = "one whose fit takes sample_weight, for labels that are not one-hot"
+        raise _checks.fail("train", "model", expected, name, "Use method='onehot'.")
+    return found
+
+
+def _weights(estimator: Any) -> str | None:
+    """Return the argument of ``fit`` that takes weights of samples; None where there is none."""
     steps = getattr(estimator, "steps", None)
     last = steps[-1][1] if steps else estimator
     if "sample_weight" not in inspect.signature(last.fit).parameters:
-        expected = "one whose fit takes sample_weight, for labels that are not one-hot"
-        raise _checks.fail("train", "model", expected, name, "Use method='onehot'.")
+        return None
     return f"{steps[-1][0]}__sample_weight" if steps else "sample_weight"
 
 

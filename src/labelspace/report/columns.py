@@ -212,7 +212,7 @@ def _interval(change: Change | None, text: str) -> Cell:
 
 
 def _holm(row: Row) -> Cell:
-    value = row.p_value if row.role == "rival" else row.p_holm
+    value = row.p_value if row.role in ("rival", "ensemble") else row.p_holm
     return Cell("< 0.001" if value is not None and value < 0.001 else words.fixed(value, 3), value)
 
 

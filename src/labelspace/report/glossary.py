@@ -11,6 +11,10 @@ STRENGTHS = {
     "repel": "how strongly the labels of different classes are pushed apart",
     "strength": "the weight of the method's own term in the loss",
     "rate": "the share of training labels that are disturbed",
+    "mixup": "how far samples are blended with others, and their labels with them, α: 0 not at all",
+    "C": "how closely samples are followed: small values hold back",
+    "learning_rate": "how much every tree adds",
+    "min_samples_leaf": "the fewest samples that are told apart no further",
     "gamma": "how much less samples count that are right already",
 }
 TERMS = {
@@ -21,7 +25,8 @@ TERMS = {
     " labels, where only scores are known): who is no better learned nothing.",
     "control": "The same method with classes shuffled, or with random rows of equal entropy: what it gains too is not"
     " gained by what the labels know.",
-    "rival": "A classifier of another kind, untuned, on the same samples with the same decisions.",
+    "rival": "A classifier of another kind, on the same samples with as many trials and the same decisions.",
+    "ensemble": "All seeds of a row as one model: the mean of their probabilities, which takes as many times as long.",
     "interval": "Where the true change lies with this probability, over seeds and test samples, paired.",
     "Holm": "A correction of p-values for the number of methods: with many of them, one looks good by luck.",
     "●": "The change excludes 0 even after Holm's correction.",
@@ -52,7 +57,8 @@ def strength_words(rows: Iterable[Row]) -> dict[str, str]:
     for row in rows:
         if row.strength is not None and row.strength.symbol:
             name = row.strength.name
-            text = f"{name}, {STRENGTHS[name]}" if name in STRENGTHS else name.replace("_", " ")
+            said = name.replace("_", " ")
+            text = f"{said}, {STRENGTHS[name]}" if name in STRENGTHS else said
             listed = meant.setdefault(row.strength.symbol, [])
             listed += [] if text in listed else [text]
     return {symbol: "; ".join(texts) for symbol, texts in meant.items()}
@@ -74,6 +80,7 @@ def glossary(result: Result, sections: Iterable[str] = ()) -> dict[str, str]:
         "constant": result.constant is not None,
         "control": any(row.role == "control" for row in rows),
         "rival": any(row.role == "rival" for row in rows),
+        "ensemble": any(row.role == "ensemble" for row in rows),
         "interval": several,
         "Holm": several,
         "●": several,

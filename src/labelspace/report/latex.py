@@ -98,7 +98,7 @@ def _section(row: Row) -> str:
     """Return under which words a row stands."""
     if row.role == "control":
         return f"controls for {row.of}" if row.of else "controls"
-    return "rivals" if row.role == "rival" else ""
+    return f"{row.role}s" if row.role in ("rival", "ensemble") else ""
 
 
 def _name(row: Row) -> str:

@@ -156,7 +156,8 @@ def read_comparison(folder: Path, allow_damaged: bool = False) -> tuple[Result, 
     runs = _runs(folder, result, allow_damaged)
     material = Material(
         names=names,
-        rows=tuple(_drawn(row, runs) for row in result.rows),
+        # several models that are one have no run of their own to draw
+        rows=tuple(_drawn(row, runs) for row in result.rows if row.role != "ensemble"),
         rule=result.decision,
         cost=_space(folder / COST, content(COST), names) if result.cost.priced else None,
         space=_space(folder / SPACE, content(SPACE), names),

@@ -59,7 +59,7 @@ def markdown_table(result: Result) -> str:
     heads = ["labels", *(f"{column.group} {column.title}".strip() for column in shown)]
     lines = [f"**{plain(result.title)}**", "", _line(heads), f"| --- |{' ---: |' * len(shown)}"]
     for number, row in enumerate(result.lines):
-        name = f"{row.label} ({row.role})" if row.role in ("control", "rival") else row.label
+        name = f"{row.label} ({row.role})" if row.role in ("control", "rival", "ensemble") else row.label
         lines.append(_line([name, *(column.cells[number] for column in shown)]))
     if result.measure is not None:
         searched = f", texts by a {plain(result.measure.search)}" if result.measure.search else ""
@@ -89,7 +89,7 @@ def _labels(rows: Sequence[Row]) -> list[str]:
 
 def _label(row: Row) -> str:
     """Return how a row is called; controls and rivals stand below a line of their own, a little to the right."""
-    if row.role == "rival":
+    if row.role in ("rival", "ensemble"):
         return f"  {row.label}"
     return f"  {row.control}" if row.role == "control" and row.control else row.label
 
@@ -139,9 +139,9 @@ def _block(rows: Sequence[Row], labels: Sequence[str], columns: Sequence[Printed
         if row.role == "control" and row.of is not None and row.of not in told:
             told.add(row.of)
             lines.append(f"controls for {row.of}")
-        if row.role == "rival" and row.role not in told:
+        if row.role in ("rival", "ensemble") and row.role not in told:
             told.add(row.role)
-            lines.append("rivals")
+            lines.append(f"{row.role}s")
         lines.append(_aligned(labels[number], [column.cells[number] for column in columns], first, widths))
     return "\n".join(line.rstrip() for line in lines)
 
@@ -170,7 +170,7 @@ def _legend(result: Result, width: int) -> list[str]:
         count = f"{tried[-1]} on validation, the same for all" if len(tried) == 1 else f"{tried[0]}–{tried[-1]}"
         parts.append(f"strength: best of {count}; {words.MISSING} has none to tune")
     if any(row.role == "rival" for row in rows):
-        parts.append("rivals: classifiers of scikit-learn as they come, untuned")
+        parts.append("rivals: classifiers that are no networks, with as many trials")
     for row in result.lines:
         if row.role == "constant":
             parts.append(f"{row.label}: {words.calls_text(row.options)}")
@@ -187,6 +187,7 @@ def _signs(result: Result) -> list[str]:
     several, priced = len(result.rows) > 1, result.decision == "min_cost"
     used = {"argmax": priced, "min-cost": priced, "T": result.measure is None, "Holm": several}
     signs = {symbol: text.partition(",")[0] for symbol, text in strength_words(result.rows).items()}
+    signs = {symbol: text for symbol, text in signs.items() if symbol != text}
     return [f"{word}: {text}" for word, text in {**{word: BRIEF[word] for word in used if used[word]}, **signs}.items()]
 
 

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from labelspace.metrics import Interval
 
-Role = Literal["reference", "method", "control", "rival", "constant"]
+Role = Literal["reference", "method", "control", "rival", "ensemble", "constant"]
 Control = Literal["shuffled", "random"]
 Rule = Literal["argmax", "min_cost"]
 Kind = Literal["cheaper", "dearer", "better", "worse", "no difference", "undecided"]

@@ -22,9 +22,9 @@ class Row(Part):
     Args:
         label: how it is shown.
         method: its registry name; empty for scores that were made elsewhere.
-        role: reference, method, control, rival (a classifier that is no network), or constant: what decides the same
-            of every sample.
-        of: whose control it is.
+        role: reference, method, control, rival (a classifier that is no network), ensemble (all seeds of a row as one
+            model), or constant: what decides the same of every sample.
+        of: whose control it is, or whose seeds.
         control: shuffled or random.
         structured: whether it has a label space that says something about the classes.
         strength: what was tuned.
@@ -114,4 +114,9 @@ class Row(Part):
     @property
     def spoken(self) -> str:
         """How a sentence speaks of it: a method by its labels, a model that was trained elsewhere by its name."""
-        return f"{self.label} labels" if self.method and self.role != "rival" else self.label
+        if self.role == "ensemble":
+            return f"{self.label} averaged"
+        if not self.method or self.role == "rival":
+            return self.label
+        name, tuned, _ = self.label.partition(", tuned")
+        return f"{'tuned ' if tuned else ''}{name} labels"

@@ -14,12 +14,12 @@ from labelspace.results import Result
 from labelspace.serving.alone import SCORES, Alone
 from labelspace.serving.card import card
 from labelspace.serving.text_card import text_card
-from labelspace.training.decided import FILE, about
+from labelspace.training.decided import FILE, FOLDER, MEMBERS, about, write_members
 from labelspace.training.run import Run, keep
 
 CARD = "README.md"
 # the result first: without it a folder is not taken for a run
-WRITTEN = (RESULT, CONFIG, ENVIRONMENT, *FILES, TIMES, TRANSLATIONS, FILE, SCORES, CARD)
+WRITTEN = (RESULT, CONFIG, ENVIRONMENT, *FILES, TIMES, TRANSLATIONS, FILE, MEMBERS, SCORES, CARD)
 # of every run, and of a decision without one; the card comes last
 OF_RUN, OF_DECISION = (RESULT, CONFIG, ENVIRONMENT, *FILES, CARD), (FILE, SCORES, CARD)
 HALF = re.compile(r"\.(.+)\.[0-9a-f]{32}\.part")  # as ``_files.beside`` names them
@@ -47,7 +47,8 @@ def take_home(run: Run, decision: Decision | None, folder: str | Path, compariso
         stored = _copied(run, building)
         if decision is not None:
             decision.save(building / FILE, stored.seal())
-            stored.require(FILE)
+            _with_members(run, building)
+            stored.require(FILE, *([MEMBERS] if run.members else []))
 
     return _written(folder, fill, text)
 
@@ -122,6 +123,20 @@ def _copied(run: Run, building: Path) -> RunFolder:
     return copy
 
 
+def _with_members(run: Run, building: Path) -> None:
+    """Write the members of a run that is several, each with how it becomes honest."""
+    seals = []
+    for number, member in enumerate(run.members):
+        (building / FOLDER).mkdir(exist_ok=True)
+        stored = _copied(member, building / FOLDER / str(number))
+        if member.decision is not None:
+            member.decision.save(stored.path / FILE, stored.seal())
+            stored.require(FILE)
+        seals.append(stored.seal())
+    if seals:
+        write_members(building, seals)
+
+
 def _move(building: Path, place: Path) -> None:
     if not place.exists():
         os.rename(building, place)
@@ -148,7 +163,7 @@ def _ours(name: str) -> bool:
     """Return whether a file is one of a run that was taken home, also one that a killed process did not finish."""
     half = HALF.fullmatch(name)
     name = half[1] if half else name
-    return name in WRITTEN or fnmatchcase(name, option_file("*"))
+    return name in (*WRITTEN, FOLDER) or fnmatchcase(name, option_file("*"))
 
 
 def _linked(source: str | Path, target: str | Path) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from torch import Tensor
 
 from labelspace import _checks
+from labelspace.augment.named import augmentation
 from labelspace.criteria import Criterion, criterion_class
 from labelspace.models.classic import parse_widths
 from labelspace.records import RunFolder
@@ -51,7 +52,7 @@ def obstacle(config: Config) -> str:
     if re.fullmatch(r"linear|mlp(-[1-9]\d*)*", config.model) is None:
         return f"model {config.model}: only linear and MLPs are stacked"
     reasons = {
-        "augment": bool(config.augment) and "every member has its own draws",
+        "augment": not all(map(_stackable, config.augment)) and "every member has its own draws",
         "channels_last": config.channels_last and "there are no channels in a stack",
         "device": config.device != "cpu" and "members are stacked on the CPU only",
         "precision": config.precision in HALF and "autocast does not reach stacked layers",
@@ -68,6 +69,8 @@ def obstacle(config: Config) -> str:
         if name in config.method_options:
             return f"{name}: stacked batches are whole and flat"
     criterion = _example(config.method)
+    if config.augment and not criterion.soft_targets:
+        return f"method {config.method}: it takes no mixed labels"
     stateless = not (criterion.statistics or criterion.random or criterion.full_pass)
     stateless = stateless and config.method_options.keys().isdisjoint(criterion.end_epoch_options)
     plain = stateless and set(criterion.needs) <= {"features"}
@@ -90,7 +93,7 @@ def faster(config: Config, members: int) -> bool:
 def groups(configs: Sequence[Config]) -> list[list[int]]:
     """Return the positions of configurations that can train together; every position is in one group, maybe alone.
 
-    Members differ in their seed and in the numbers that their criterion takes as float options.
+    Members differ in their seed, in numbers that their criterion takes as float options, and in how much is mixed up.
 
     Example:
         >>> options = [{"smoothing": 0.1}, {"smoothing": 0.2}, {"smoothing": 0.1, "weight": [1.0] * 10}]
@@ -221,6 +224,11 @@ def _example(method: str) -> Criterion:
     return criterion_class(method).example().criterion
 
 
+def _stackable(spec: str) -> bool:
+    """Return whether an augmentation is done to the batches of a stack: mixup, which looks at no shape."""
+    return augmentation(spec).name == "mixup"
+
+
 def _shared(config: Config) -> str:
     """Return what the members of a group have in common, as text."""
     numbers = _example(config.method).float_options
@@ -229,7 +237,8 @@ def _shared(config: Config) -> str:
         for name, value in config.method_options.items()
         if name not in numbers or isinstance(value, bool) or not isinstance(value, int | float)
     }
-    common = config.model_dump(mode="json", exclude={"seed", "method_options", "path"})
+    common = config.model_dump(mode="json", exclude={"seed", "method_options", "path", "augment"})
+    common["augment"] = bool(config.augment)  # mixed labels have another shape; how much is mixed is each member's own
     # discriminants of noisy labels depend on the noise, and that on the seed
     learnt = "lda" in (config.space, *config.method_options.values())
     seed = config.seed if learnt and config.label_noise is not None else None

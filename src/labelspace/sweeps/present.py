@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import final
 
 from labelspace._devices import resolved
+from labelspace.augment.named import Augment
 from labelspace.data.dataset import Dataset
 from labelspace.data.loading import loaded
 from labelspace.records import RunFolder
@@ -25,7 +26,6 @@ FILLED = {
     "code_key",
     "limit",
     "model",
-    "augment",
     "label_noise",
 }
 
@@ -106,7 +106,10 @@ class Present:
 def alike(first: Job, configs: Sequence[Config]) -> list[Job]:
     """Return the jobs of a task: what the first one filled in holds for all of them."""
     filled = first.config.model_dump(include=FILLED)
-    return [first, *(first._replace(config=config.model_copy(update=filled)) for config in configs[1:])]
+    kind = first.dataset.kind
+    mixed = [{"augment": Augment.parse(config.augment, kind).specs} for config in configs[1:]]  # each has its own
+    others = [config.model_copy(update={**filled, **own}) for config, own in zip(configs[1:], mixed, strict=True)]
+    return [first, *(first._replace(config=config) for config in others)]
 
 
 def named_dataset(config: Config) -> Dataset:

@@ -59,7 +59,7 @@ class Stack:
 
         Args:
             x: flattened samples ``(M, B, F)``, each member's own batch.
-            y: class indices ``(M, B)``.
+            y: class indices ``(M, B)``, or probabilities ``(M, B, K)``.
         """
         values = self.parameters.values()
         if y.shape not in self._recorded:
@@ -130,7 +130,7 @@ def _linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 class _Loss(nn.Module):
-    """A criterion's loss of samples that are known to be good: hard labels, none ignored, already flat.
+    """A criterion's loss of samples that are known to be good: none ignored, already flat.
 
     ``Criterion.forward`` would check and mask them again in every step.
     """
@@ -143,7 +143,7 @@ class _Loss(nn.Module):
         extras = {"features": features} if "features" in self.criterion.needs else {}
         valid = torch.ones(output.shape[0], dtype=torch.bool)
         terms = self.criterion.terms(output, y, **extras)
-        return self.criterion._reduced(terms, Batch(output, y, valid, extras, y.shape))
+        return self.criterion._reduced(terms, Batch(output, y, valid, extras, y.shape[:1]))
 
 
 def _rectified(model: nn.Module) -> list[bool]:

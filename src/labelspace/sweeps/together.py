@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from labelspace.augment.named import Augment
 from labelspace.learner import Learner
 from labelspace.records import RunFolder
 from labelspace.sweeps.stacked import Stack
@@ -33,18 +34,19 @@ class Together:
     """Training of all members; their learners are trained in place.
 
     Args:
-        members: jobs that differ in seed and float options only.
+        members: jobs that differ in seed, float options and how much is mixed only.
     """
 
     def __init__(self, members: Sequence[Member]) -> None:
         """Stack the learners."""
         self.jobs = [member.job for member in members]
         self.config, self.dataset = self.jobs[0].config, self.jobs[0].dataset
-        seeds = {job.config.seed: job for job in self.jobs}
-        self.seeds = list(seeds)
-        # noise and order depend on nothing but the seed
-        self.seed_of = torch.tensor([self.seeds.index(job.config.seed) for job in self.jobs])
-        self.y = torch.stack([training_labels(job) for job in seeds.values()])
+        # noise and order depend on nothing but the seed, what is mixed on how much is mixed too
+        drawn = {(job.config.seed, job.config.augment): job for job in self.jobs}
+        self.draws = [(seed, Augment.parse(augment, self.dataset.kind)) for seed, augment in drawn]
+        places = {key: place for place, key in enumerate(drawn)}
+        self.draw_of = torch.tensor([places[job.config.seed, job.config.augment] for job in self.jobs])
+        self.y = torch.stack([training_labels(job) for job in drawn.values()])
         self.feed = Feed(self.dataset.train, self.dataset, self.config)
         self.validation = Feed(self.dataset.validation, self.dataset, self.config)
         self.stack = Stack([member.learner for member in members])
@@ -61,8 +63,8 @@ class Together:
         for epoch in range(self.config.epochs):
             set_rate(self.optimizer, learning_rate(self.config, epoch))
             total = torch.zeros(len(self.jobs), dtype=torch.float64)
-            for rows in self._batches(epoch):
-                total += self._step(epoch, rows) * rows.shape[1]
+            for step, rows in enumerate(self._batches(epoch)):
+                total += self._step((epoch, step), rows) * rows.shape[1]
             self._end_epoch(epoch, total / len(self.feed))
             if len(self.failures) == len(self.jobs):
                 return
@@ -70,19 +72,32 @@ class Together:
             self.stack.parameters[name].copy_(value)
 
     def _batches(self, epoch: int) -> Iterator[Tensor]:
-        """Yield the rows of each batch for every seed, ``(seeds, B)``."""
-        streams = [generator(seed, "order", epoch) for seed in self.seeds]
+        """Yield the rows of each batch for every draw, ``(draws, B)``."""
+        streams = [generator(seed, "order", epoch) for seed, _ in self.draws]
         order = torch.stack([torch.randperm(len(self.feed), generator=stream) for stream in streams])
         yield from in_batches(order, self.config.batch_size)
 
-    def _step(self, epoch: int, rows: Tensor) -> Tensor:
+    def _step(self, place: tuple[int, int], rows: Tensor) -> Tensor:
         """Take one step and return the members' losses."""
-        y = self.y.gather(1, rows)[self.seed_of]
-        losses = self.stack.backward(self._samples(rows[self.seed_of]), y)
-        self._note_failures(epoch, "loss", losses)
+        if self.config.augment:
+            x, y = self._mixed(place, rows)
+            losses = self.stack.backward(x[self.draw_of], y[self.draw_of])
+        else:
+            losses = self.stack.backward(self._samples(rows[self.draw_of]), self.y.gather(1, rows)[self.draw_of])
+        self._note_failures(place[0], "loss", losses)
         add_penalty(self.stack.parameters[f"model.{HEAD}"], self.config.head_l2)
         self.optimizer.step()
         return losses
+
+    def _mixed(self, place: tuple[int, int], rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the samples and mixed labels of every draw, ``(draws, B, F)`` and ``(draws, B, K)``."""
+        x, y, classes = self._samples(rows), self.y.gather(1, rows), len(self.dataset.names)
+        found = [
+            augment(x[number], y[number], classes, generator(seed, "augmentation", *place))
+            for number, (seed, augment) in enumerate(self.draws)
+        ]
+        soft = torch.stack([labels for _, labels in found])
+        return torch.stack([samples for samples, _ in found]), soft / soft.sum(dim=-1, keepdim=True)
 
     def _samples(self, rows: Tensor) -> Tensor:
         flat, ready = rows.reshape(-1), self.feed.ready

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from labelspace import _checks
+from labelspace import _checks, _files
 from labelspace.decisions.decision import Decision
 from labelspace.decisions.decision import stored as stored_decision
 from labelspace.records import CONFIG, RunFolder
 
 FILE = "decision.json"
+MEMBERS, FOLDER = "members.json", "members"  # of several models that are one
 BEST = "best"  # of a comparison: the model to take home
 
 
@@ -32,6 +33,38 @@ def beside(stored: RunFolder, names: Sequence[str]) -> Decision | None:
     if of not in (None, stored.seal()):
         stored.damaged(FILE, "it was written for another run than the one beside it")
     return about(decision, names)
+
+
+def members(stored: RunFolder) -> list[RunFolder]:
+    """Return the folders of the members of a run that is several; none of other runs.
+
+    Args:
+        stored: the folder of the run.
+    """
+    if not stored.has(MEMBERS):
+        return []
+    said = _files.parsed(_files.read_bytes(stored.path / MEMBERS))
+    if not isinstance(said, dict) or not _files.holds(said) or not isinstance(said.get("seals"), list):
+        raise stored.unsound(MEMBERS, "its content is not what was written")
+    found = []
+    for number, seal in enumerate(said["seals"]):
+        member = RunFolder(stored.path / FOLDER / str(number), stored.allow_damaged)
+        if not (member.path / CONFIG).is_file():
+            raise stored.unsound(f"{FOLDER}/{number}", "one of several models that are one is missing")
+        if member.seal() != seal:
+            stored.damaged(f"{FOLDER}/{number}", "it is another run than the one that was taken home")
+        found.append(member)
+    return found
+
+
+def write_members(path: Path, seals: Sequence[str]) -> None:
+    """Write which runs are one, by what names each among all others.
+
+    Args:
+        path: of the folder of the run that they are.
+        seals: of its members, in their order.
+    """
+    _files.write_json(path / MEMBERS, _files.sealed({"seals": list(seals)}))
 
 
 def given(decision: Decision | str | Path, names: Sequence[str]) -> Decision:

@@ -41,6 +41,8 @@ class Run:
             have in common.
         translations: of sequences, what the model made of the sources of ``validation`` and ``test``.
         decision: temperature, prices and rule that it was taken home with, as ``best`` of a comparison is.
+        members: where several models are one: runs with how each becomes honest. Its scores are then logarithms of the
+            mean of their probabilities; weights and learner are those of the first.
     """
 
     config: Config
@@ -55,6 +57,7 @@ class Run:
     times: list[dict[str, float]] = field(default_factory=list)
     translations: Mapping[str, list[str]] = field(default_factory=dict)
     decision: Decision | None = None
+    members: "tuple[Run, ...]" = ()
 
     def __repr__(self) -> str:
         """Return one line: what was trained and how well."""
@@ -110,6 +113,7 @@ class Run:
             times=stored.times(),
             translations=stored.translations(),
             decision=decided.beside(stored, preprocessing["names"]) if hold else None,
+            members=tuple(cls.of_folder(each, hold=True) for each in decided.members(stored)) if hold else (),
         )
 
     @property

@@ -46,8 +46,16 @@ def scorer(run: Finished, device: str = "cpu") -> Scorer:
         run: a finished run; its model is built once.
         device: where to compute; scores come back to the CPU.
     """
+    if run.members:
+        scorers = [(scorer(member, device), member.deciding) for member in run.members]
+        return lambda samples: _averaged([by.probabilities(score(samples)) for score, by in scorers])
     there = _place(run, device)
     return _prepared(run, run.learner().to(there), there)
+
+
+def _averaged(probabilities: Sequence[Tensor]) -> Tensor:
+    """Return the scores of several models that are one: the logarithms of their mean probabilities."""
+    return torch.stack([each.double() for each in probabilities]).mean(dim=0).clamp_min(models.FLOOR).log().float()
 
 
 def _place(run: Finished, device: str) -> torch.device:
@@ -185,6 +193,9 @@ def features_of(run: Finished, x: object, layer: str | None, device: str = "cpu"
         layer: a name of the model's ``named_modules()``.
         device: see ``Run.predict``.
     """
+    if run.members:
+        got = f"{len(run.members)} averaged"
+        raise _checks.fail("Run.features", "run", "of one network", got, "Each of run.members has its own.")
     there = _place(run, device)
     model = run.learner().to(there).model
 

@@ -1,7 +1,7 @@
 """The model of a finished run, built from its record alone: to be used, or to teach another."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -14,6 +14,7 @@ from labelspace._checks import DamagedError, InputError
 from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
 from labelspace.data.normalize import Normalize
+from labelspace.decisions.decision import Decision
 from labelspace.learner import Learner
 from labelspace.records import CONFIG, RunFolder
 from labelspace.space import LabelSpace
@@ -50,6 +51,14 @@ class Finished(Protocol):
     @property
     def folder(self) -> Path | None:
         """Where it is on disk, if anywhere."""
+
+    @property
+    def members(self) -> "Sequence[Finished]":
+        """The runs that it is made of, where it is several."""
+
+    @property
+    def deciding(self) -> Decision:
+        """How it decides."""
 
     def learner(self) -> Learner:
         """Build its model and criterion."""

@@ -1,0 +1,117 @@
+"""All seeds of a row as one model: judged by its own decision, taken home whole, refused where a part is lost."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from comparison.small import write_table
+from labelspace import InputError, Run, compare, data
+from labelspace.comparison import Comparison, classified
+from labelspace.comparison.chosen import Offer, is_worth_several
+from labelspace.serving.onnx import export_onnx
+from labelspace.sweeps.executors import InProcess
+
+OPTIONS = {"methods": ["uniform"], "strengths": {"uniform": [0.1]}, "model": "linear", "epochs": 20, "seeds": 3}
+OPTIONS |= {"cost": "squared", "rivals": "GaussianNB,ExtraTrees", "space": "uniform", "learning_rate": 0.05}
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Comparison, Path]:
+    place = tmp_path_factory.mktemp("ensembles")
+    table = write_table(place / "steps.csv", ["1", "2", "3"])
+    with pytest.MonkeyPatch.context() as patch:  # so that one is taken home, however little it saves
+        patch.setattr(classified, "is_worth_several", lambda one, several: True)
+        found = compare(
+            table,
+            out=place,
+            executor=InProcess(),
+            **OPTIONS,
+        )
+    return found, table
+
+
+def test_the_reference_the_winner_and_the_best_rival_that_draws(compared: tuple[Comparison, Path]) -> None:
+    rows = [row for row in compared[0].result.rows if row.role == "ensemble"]
+    assert [row.label for row in rows][:2] == ["3 × one-hot", "3 × uniform"]
+    assert rows[2].of is not None
+    assert rows[2].of.startswith("ExtraTrees")
+    assert all(len(row.runs) == 3 and len(row.temperatures or ()) == 1 for row in rows)
+    assert all(row.change is not None and row.change.seeds == 1 for row in rows)
+
+
+def test_its_decisions_are_those_of_the_mean(compared: tuple[Comparison, Path]) -> None:
+    """In numpy: probabilities after each member's own calibration, their mean, one temperature, prices."""
+    found, table = compared
+    best = Run.load(found.folder)
+    row = next(
+        row for row in found.result.rows if found.result.best is not None and row.label == found.result.best.label
+    )
+    assert row.role == "ensemble"
+    x, y = data.load(table).test.x, data.load(table).test.y.numpy()
+    parts = []
+    for name, member in zip(row.runs, best.members, strict=True):
+        alone = Run.load(found.folder / "runs" / name)
+        torch.testing.assert_close(alone.scores_of(x), member.scores_of(x), rtol=0, atol=0)
+        assert member.decision is not None
+        parts.append(member.decision.probabilities(alone.scores_of(x)).double().numpy())
+    mean = np.mean(parts, axis=0)
+    torch.testing.assert_close(best.scores_of(x).double().exp(), torch.from_numpy(mean), rtol=1e-5, atol=1e-6)
+    p = best.predict_proba(x).double().numpy()
+    cost = np.square(np.arange(3)[:, None] - np.arange(3))
+    called = (p @ cost).argmin(axis=1)
+    assert [best.names[place] for place in called] == best.decide(x)
+    assert row.min_cost is not None
+    assert row.min_cost.cost == pytest.approx(cost[y, called].mean())
+    assert found.result.verdict.advice.startswith(f"Take {row.label} averaged with minimum-cost decisions: ")
+    assert "it takes 3 times as long as one" in found.result.verdict.advice.lower()
+
+
+def test_a_member_that_is_lost_or_another_is_refused(compared: tuple[Comparison, Path], tmp_path: Path) -> None:
+    found, _ = compared
+    for harm, said in {
+        "gone": "one of several models that are one is missing",
+        "other": "it is another run than the one that was taken home",
+        "damaged": "its content is not what the run was finished with",
+        "list": "it is missing",
+    }.items():
+        home = Path(shutil.copytree(found.folder / "best", tmp_path / harm))
+        if harm == "gone":
+            shutil.rmtree(home / "members" / "1")
+        elif harm == "other":
+            shutil.rmtree(home / "members" / "1")
+            shutil.copytree(home / "members" / "2", home / "members" / "1")
+        elif harm == "damaged":
+            weights = home / "members" / "1" / "model.safetensors"
+            weights.write_bytes(weights.read_bytes()[:-1] + b"x")
+        else:
+            (home / "members.json").unlink()
+        with pytest.raises(InputError, match=said):
+            Run.load(home)
+
+
+def test_it_is_no_graph_and_has_no_features(compared: tuple[Comparison, Path], tmp_path: Path) -> None:
+    best = Run.load(compared[0].folder)
+    with pytest.raises(InputError, match=r"of one network|of a network"):
+        export_onnx(best, best.deciding, tmp_path / "best.onnx")
+    with pytest.raises(InputError, match="of one network"):
+        best.features(data.load(compared[1]).test.x)
+    assert compared[0].save_html().stat().st_size > 0
+
+
+def test_nothing_is_judged_twice(compared: tuple[Comparison, Path]) -> None:
+    found, table = compared
+    told: list[str] = []
+    options = {"out": found.folder.parent, "executor": InProcess(), "report": lambda event, _: told.append(event)}
+    again = compare(table, **options, **OPTIONS)
+    assert "unchanged" in told
+    assert again.result == found.result
+
+
+def test_one_model_is_taken_where_validation_data_cannot_tell() -> None:
+    one = Offer(torch.tensor([[1.0, 0.0, 1.0, 0.0]]), 0.5)
+    assert is_worth_several(one, Offer(torch.zeros(1, 4), 0.5))
+    assert not is_worth_several(one, Offer(torch.tensor([[0.0, 1.0, 0.0, 0.0]]), 0.1))
+    assert not is_worth_several(one, one)
