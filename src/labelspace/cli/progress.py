@@ -21,6 +21,7 @@ PHASES = {
     "finalists": "the best of them again",
     "seeds": "training seeds",
     "rivals": "rivals",
+    "shuffles": "the winner with shuffled classes",
 }
 
 
@@ -86,6 +87,9 @@ class ComparisonBars:
             f"plan    {plan['runs']} runs of {plan['epochs']} epochs, {_trials(plan['trials'])} a method;"
             f" {Path(plan['folder']) / 'plan.toml'}"
         )
+        if plan["phases"].get("shuffles"):
+            more = plan["phases"]["shuffles"]
+            self._say(f"        and {more} with shuffled classes, where labels that know something of them are cheaper")
         if plan["rivals"]:
             self._say(f"rivals  {', '.join(plan['rivals'])}")
         if plan["left_out"]:

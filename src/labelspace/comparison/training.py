@@ -10,9 +10,10 @@ from types import MappingProxyType
 from typing import TypedDict
 
 from labelspace._checks import WorkError
-from labelspace.comparison.entries import Entry
+from labelspace.comparison.cause import taken_in_turn
+from labelspace.comparison.entries import Entry, shuffled_entries
 from labelspace.comparison.judging import Judging, Trained
-from labelspace.comparison.plan import FINALISTS, Plan
+from labelspace.comparison.plan import EACH, FINALISTS, Plan
 from labelspace.data.dataset import Dataset
 from labelspace.results import Options, Trial
 from labelspace.sweeps.executors import Executor
@@ -47,7 +48,7 @@ class Told(TypedDict, total=False):
     trials: tuple[int, int]  # of a method, the fewest and the most
     phases: dict[str, int]  # the runs of each
     runs: int
-    phase: str  # rehearsal, tuning, finalists, seeds or rivals
+    phase: str  # rehearsal, tuning, finalists, seeds, rivals or shuffles
     done: int  # runs of the phase, or samples
     of: int
     seconds: float
@@ -131,6 +132,27 @@ class Trainer:
         self.problems += dict.fromkeys(f"A rival was left out: {each.reason}" for each in self.failures[before:])
         judged = [self._trained(entry, {}, {}, runs[entry.label]) for entry in rivals]
         return [each for each in judged if each is not None]
+
+    def shuffled(self, trained: Trained) -> list[Trained]:
+        """Return a row with shuffled forms of its space, each trained with some of the seeds; what failed is left out.
+
+        Args:
+            trained: one whose labels are cheaper, at the strength that was chosen.
+        """
+        entries = shuffled_entries(trained.entry) if trained.entry.shuffles else []
+        for entry in entries:
+            assert entry.space is not None
+            entry.space.save(self._space_file(entry))
+        turns = taken_in_turn(len(entries), EACH, len(self.seeds))
+        pairs = [(entry, self.seeds[place]) for entry, turn in zip(entries, turns, strict=True) for place in turn]
+        found = iter(self.runs("shuffles", [self._config(entry, trained.options, seed) for entry, seed in pairs]))
+        judged = []
+        for entry, turn in zip(entries, turns, strict=True):
+            runs = [run for run in [next(found) for _ in turn] if run is not None]
+            if len(runs) == len(turn):
+                outcome = self.judging.assessed(entry, trained.options, runs)
+                judged.append(Trained(entry, [], trained.options, runs, outcome))
+        return judged
 
     def _check_enough(self, roles: set[str]) -> None:
         if not {"reference", "method"} <= roles:

@@ -90,7 +90,8 @@ def faster(config: Config, members: int) -> bool:
 def groups(configs: Sequence[Config]) -> list[list[int]]:
     """Return the positions of configurations that can train together; every position is in one group, maybe alone.
 
-    Members differ in their seed and in the numbers that their criterion takes as float options.
+    Members differ in their seed, in the numbers that their criterion takes as float options, and in the label space
+    where the criterion keeps it as one tensor of relations.
 
     Example:
         >>> options = [{"smoothing": 0.1}, {"smoothing": 0.2}, {"smoothing": 0.1, "weight": [1.0] * 10}]
@@ -229,7 +230,9 @@ def _shared(config: Config) -> str:
         for name, value in config.method_options.items()
         if name not in numbers or isinstance(value, bool) or not isinstance(value, int | float)
     }
-    common = config.model_dump(mode="json", exclude={"seed", "method_options", "path"})
+    # of relations that are one tensor of the criterion, each member has its own
+    own = {"space", "space_key"} if "relations" in criterion_class(config.method).class_axes else set()
+    common = config.model_dump(mode="json", exclude={"seed", "method_options", "path"} | own)
     # discriminants of noisy labels depend on the noise, and that on the seed
     learnt = "lda" in (config.space, *config.method_options.values())
     seed = config.seed if learnt and config.label_noise is not None else None

@@ -104,9 +104,11 @@ class Present:
 
 
 def alike(first: Job, configs: Sequence[Config]) -> list[Job]:
-    """Return the jobs of a task: what the first one filled in holds for all of them."""
+    """Return the jobs of a task: what the first one filled in holds for all of them, but for spaces of their own."""
     filled = first.config.model_dump(include=FILLED)
-    return [first, *(first._replace(config=config.model_copy(update=filled)) for config in configs[1:])]
+    jobs = [first._replace(config=config.model_copy(update=filled)) for config in configs[1:]]
+    own = [each if each.config.space == first.config.space else completed(each.config, each.dataset) for each in jobs]
+    return [first, *own]
 
 
 def named_dataset(config: Config) -> Dataset:

@@ -33,7 +33,7 @@ class Together:
     """Training of all members; their learners are trained in place.
 
     Args:
-        members: jobs that differ in seed and float options only.
+        members: jobs that differ in seed, float options and relations of the classes only.
     """
 
     def __init__(self, members: Sequence[Member]) -> None:
