@@ -104,7 +104,15 @@ def test_more_money_never_buys_fewer_trials(
     ],
 )
 def test_worked_by_hand(budget: float, expected: tuple[int, int, bool, int]) -> None:
-    assert affordable(budget, Pace(1.0), wanted=25, rows=10, seeds=3, workers=2) == expected
+    assert affordable(budget, Pace(1.0), wanted=25, rows=10, seeds=3, workers=2) == (*expected, 0)
+
+
+def test_shuffled_forms_have_their_time_unless_there_is_none() -> None:
+    # 38 runs more than the 120 of ten rows: 102.7 s an epoch; where one seed chooses, nothing is left for them
+    asked = {"pace": Pace(1.0), "wanted": 25, "rows": 10, "seeds": 3, "workers": 2, "shuffles": 19}
+    assert affordable(102.7 * 25 + 0.1, **asked) == (25, 5, True, 3, 19)
+    assert affordable(102.7 * 25 - 0.1, **asked) == (24, 5, True, 3, 19)
+    assert affordable(39 * 3, **asked) == (3, 3, True, 1, 0)
 
 
 def test_epochs_to_train_to_the_end() -> None:
@@ -185,9 +193,9 @@ def test_translations_are_measured_too(tmp_path: Path) -> None:
 def test_of_sequences_one_trial_and_time_for_translations() -> None:
     # 4 rows of 3 runs, 10 s of translations and 1.3 s an epoch by two workers: 7.8 s an epoch beside 78 s
     asked = {"wanted": 12, "rows": 4, "seeds": 3, "workers": 2, "most": 1}
-    assert affordable(78 + 7.8 * 12 + 0.1, Pace(1.0, 10.0), **asked) == (12, 1, True, 3)
-    assert affordable(78 + 7.8 * 5 + 0.1, Pace(1.0, 10.0), **asked) == (5, 1, True, 3)
-    assert affordable(78, Pace(1.0, 10.0), **asked) == (SHORTEST, 1, False, 1)
+    assert affordable(78 + 7.8 * 12 + 0.1, Pace(1.0, 10.0), **asked) == (12, 1, True, 3, 0)
+    assert affordable(78 + 7.8 * 5 + 0.1, Pace(1.0, 10.0), **asked) == (5, 1, True, 3, 0)
+    assert affordable(78, Pace(1.0, 10.0), **asked) == (SHORTEST, 1, False, 1, 0)
     assert wanted_epochs(29_000, 64, "sequences") == 13
 
 

@@ -6,7 +6,14 @@ import pytest
 import torch
 
 import labelspace
-from labelspace.comparison.entries import DEFAULT, Entry, check_methods, make_entries, takes_space
+from labelspace.comparison.entries import (
+    DEFAULT,
+    Entry,
+    check_methods,
+    make_entries,
+    shuffled_entries,
+    takes_space,
+)
 from labelspace.comparison.plan import TRIALS
 from labelspace.space import LabelSpace
 
@@ -58,34 +65,33 @@ def test_a_teacher_is_not_to_be_had_here() -> None:
         check_methods(["kd"])
 
 
-def test_roles_and_controls(order: LabelSpace, from_data: LabelSpace) -> None:
-    found = by_label(make_entries(check_methods(DEFAULT), order, from_data, {}))
+def test_roles_and_what_is_shuffled(order: LabelSpace, from_data: LabelSpace) -> None:
+    found = by_label(make_entries(check_methods(DEFAULT), order, from_data, {}, {}, 19))
     assert next(iter(found)) == "one-hot"
     assert [label for label, entry in found.items() if entry.role == "reference"] == ["one-hot"]
-    controls = {label: (entry.of, entry.control) for label, entry in found.items() if entry.role == "control"}
-    assert controls == {
-        "semantic shuffled": ("semantic", "shuffled"),
-        "semantic random": ("semantic", "random"),
-    }
-    assert list(found)[-2:] == list(controls)  # below the methods
-    assert {entry.method for label, entry in found.items() if label not in controls} == set(DEFAULT)
+    assert {label: entry.shuffles for label, entry in found.items() if entry.shuffles} == {"semantic": 19}
+    assert {entry.method for entry in found.values()} == set(DEFAULT)
     assert [label for label, entry in found.items() if entry.structured] == ["semantic", "mixed"]
     assert found["mixed"].space is from_data
 
 
-def test_controls_know_nothing_but_are_as_flat(order: LabelSpace) -> None:
-    found = by_label(make_entries(["onehot", "semantic"], order, None, {}))
-    shuffled, random = found["semantic shuffled"].space, found["semantic random"].space
-    assert shuffled is not None
-    assert random is not None
-    places = [order.matrix, shuffled.matrix, random.matrix]
-    assert not torch.equal(places[0], places[1])
-    torch.testing.assert_close(places[0].flatten().sort().values, places[1].flatten().sort().values)
-    entropies = [-torch.special.xlogy(matrix.double(), matrix.double()).sum(dim=1) for matrix in places]
-    torch.testing.assert_close(entropies[0], entropies[2], rtol=0, atol=1e-4)
-    for control in ("semantic shuffled", "semantic random"):
-        assert found[control].values == found["semantic"].values  # tuned like what it controls
-        assert not found[control].structured
+def test_shuffled_forms_have_the_same_entries_under_wrong_names() -> None:
+    space = labelspace.ordinal(5)
+    entry = make_entries(["onehot", "semantic"], space, None, {}, {}, 19)[1]
+    found = shuffled_entries(entry)
+    assert len(found) == 19
+    for each in found:
+        assert each.space is not None
+        assert (each.role, each.of, each.control, each.structured) == ("control", "semantic", "shuffled", False)
+        assert not torch.equal(each.space.matrix, space.matrix)
+        torch.testing.assert_close(each.space.matrix.flatten().sort().values, space.matrix.flatten().sort().values)
+    assert len({each.space.matrix.numpy().tobytes() for each in found if each.space is not None}) == 19
+
+
+def test_four_classes_have_too_few_orders_to_be_ranked() -> None:
+    entry = make_entries(["onehot", "semantic"], labelspace.ordinal(4), None, {}, {}, 19)[1]
+    assert shuffled_entries(entry) == []  # 4!/2 = 12 orders, one of which is the space's own
+    assert len(shuffled_entries(entry._replace(shuffles=11))) == 11
 
 
 def test_a_method_on_what_the_data_say_has_no_controls(from_data: LabelSpace) -> None:
@@ -110,7 +116,6 @@ def test_without_a_space_methods_that_need_one_are_left_out() -> None:
 def test_given_strengths_take_the_place_of_a_methods_own(order: LabelSpace) -> None:
     found = by_label(make_entries(["onehot", "uniform", "semantic"], order, None, {"semantic": (0.4, 0.6)}))
     assert found["semantic"].trials() == [{"smoothing": 0.4}, {"smoothing": 0.6}]
-    assert found["semantic random"].trials() == found["semantic"].trials()
     assert len(found["uniform"].trials()) == TRIALS
     assert found["one-hot"].trials() == [{}]
 

@@ -41,6 +41,7 @@ def test_every_field_survives(tmp_path: Path) -> None:
         augment=["crop", "mixup:0.2"],
         seeds=[12, 3],
         tuning=2,
+        shuffles=38,
         strengths={"uniform": [0.1, 0.30000000000000004], "semantic": [0.5]},
         method_options={"ce": {"terms": ["H(t,p)"], "rank": 2, "halve": False}},
         probabilities="inverted",

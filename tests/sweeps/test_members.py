@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from labelspace import data
+from labelspace import data, ordinal, permuted
 from labelspace.comparison.entries import takes_space
 from labelspace.sweeps.executors import InProcess, Processes
 from labelspace.sweeps.grid import SweepError, grid, sweep
@@ -109,6 +109,27 @@ def test_a_member_does_not_depend_on_its_company() -> None:
     jobs = make_jobs("semantic", range(3))
     alone, company = trained(jobs[4:5])[0], trained(jobs)[4]
     torch.testing.assert_close(alone.weights, company.weights, rtol=0, atol=1e-6)
+
+
+def test_members_may_have_relations_of_their_own(tmp_path: Path) -> None:
+    digits, files = data.load("digits"), []
+    for seed in range(3):
+        files.append(str(tmp_path / f"{seed}.safetensors"))
+        permuted(ordinal(digits.names), seed).save(tmp_path / f"{seed}.safetensors")
+    configs = [
+        make_config(**SHORT, method="semantic", method_options={"smoothing": 0.5}, space=space, seed=seed)
+        for seed, space in enumerate([*files, "ordinal"])
+    ]
+    assert groups(configs) == [[0, 1, 2, 3]]
+    jobs = [prepare(config, digits) for config in configs]
+    check_same(jobs)
+    # a sweep gives each run its own too, and knows it again
+    for _ in range(2):
+        runs = sweep(configs, tmp_path / "runs", executor=InProcess())
+        for run, job in zip(runs, jobs, strict=True):
+            assert job.space is not None
+            torch.testing.assert_close(run.space.matrix, job.space.relations().matrix)
+            assert run.config.space_key == job.config.space_key
 
 
 def test_groups_hold_what_differs_in_seed_and_numbers_only() -> None:

@@ -24,6 +24,7 @@ PHASES = {
     "trials of rivals": "tuning rivals",
     "rivals": "rivals",
     "soft labels": "the best of them with soft labels",
+    "shuffles": "the winner with shuffled classes",
 }
 
 
@@ -89,6 +90,9 @@ class ComparisonBars:
             f"plan    {plan['runs']} runs of {plan['epochs']} epochs, {_trials(plan['trials'])} a method;"
             f" {Path(plan['folder']) / 'plan.toml'}"
         )
+        if plan["phases"].get("shuffles"):
+            more = plan["phases"]["shuffles"]
+            self._say(f"        and {more} with shuffled classes, where labels that know something of them are cheaper")
         if plan["rivals"]:
             self._say(f"rivals  {', '.join(plan['rivals'])}")
         if plan["left_out"]:

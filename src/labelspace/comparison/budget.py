@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 
 from labelspace import _checks
-from labelspace.comparison.plan import FINALISTS, TRIALS, TUNING, Plan
+from labelspace.comparison.plan import EACH, FINALISTS, TRIALS, TUNING, Plan
 from labelspace.data.dataset import Dataset
 from labelspace.training.build import Job
 from labelspace.training.run import train_job
@@ -36,6 +36,7 @@ class Amount(NamedTuple):
     trials: int
     enough: bool  # False: even the least takes longer than the budget
     tuning: int = TUNING  # seeds that choices are made with
+    shuffles: int = 0  # forms of a winner's label space, to know what did it
 
 
 def seconds(text: str) -> float:
@@ -117,7 +118,15 @@ def _part(dataset: Dataset) -> tuple[Dataset, float]:
 
 
 def affordable(
-    budget: float, pace: Pace, wanted: int, rows: int, seeds: int, workers: int, most: int = TRIALS, before: int = 0
+    budget: float,
+    pace: Pace,
+    wanted: int,
+    rows: int,
+    seeds: int,
+    workers: int,
+    most: int = TRIALS,
+    before: int = 0,
+    shuffles: int = 0,
 ) -> Amount:
     """Return epochs and trials that fit, never fewer trials for one method than for another.
 
@@ -125,22 +134,25 @@ def affordable(
         budget: in seconds.
         pace: seconds of one run.
         wanted: epochs that training to the end takes.
-        rows: methods and controls.
+        rows: methods, the reference among them.
         seeds: runs of each after tuning, which has seeds of its own: three where they can be had, else one.
         workers: runs at a time.
         most: trials that are worth it; a single one is no tuning.
         before: runs before those of the rows.
+        shuffles: forms of a winner's label space that may have to be trained in the end, with few seeds each; none
+            where time is so short that one seed chooses.
 
     Example:
         >>> affordable(600, Pace(1.0), wanted=25, rows=10, seeds=3, workers=2)
-        Amount(epochs=7, trials=5, enough=True, tuning=3)
+        Amount(epochs=7, trials=5, enough=True, tuning=3, shuffles=0)
     """
     few, usual, short = min(3, most), max(SHORTEST, wanted // 4), max(SHORTEST, wanted // 8)
     for trials, tuning, least in ((most, TUNING, usual), (few, TUNING, short), (few, 1, short), (few, 1, SHORTEST)):
         tried = trials + (tuning - 1) * min(FINALISTS, trials) if trials > 1 else 0
-        runs = before + rows * (tried + seeds)
+        forms = shuffles if tuning > 1 else 0
+        runs = before + rows * (tried + seeds) + forms * min(EACH, seeds)
         left = budget * workers - runs * pace.after * OVERHEAD
         epochs = int(left / (runs * pace.epoch * OVERHEAD))
         if epochs >= least:
-            return Amount(min(epochs, wanted), trials, True, tuning)
+            return Amount(min(epochs, wanted), trials, True, tuning, forms)
     return Amount(SHORTEST, few, False, 1)

@@ -4,22 +4,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
 from torch import Tensor
 
+from labelspace.comparison.cause import Shuffles, taken_in_turn
 from labelspace.comparison.chosen import Offer, cheapest, is_worth_several
 from labelspace.comparison.decided import collapses, decided, done
 from labelspace.comparison.ensembles import averaged, together
 from labelspace.comparison.entries import Entry
 from labelspace.comparison.folder import BEST, write_geometry
 from labelspace.comparison.headline import NOTHING_YET, advice
-from labelspace.comparison.judging import Found, Trained, best_seed, candidates
+from labelspace.comparison.judging import Found, Shuffle, Trained, best_seed, candidates
 from labelspace.comparison.knowledge import Doing, Knowledge, Spoken, gather
 from labelspace.comparison.learned import constant_row, doubts
 from labelspace.comparison.outcome import Judge, Outcome, Scores
-from labelspace.comparison.plan import Plan
-from labelspace.comparison.rows import Judged, against_reference, beside_reference, make_row
+from labelspace.comparison.plan import EACH, Plan
+from labelspace.comparison.rows import Judged, against_reference, beside_reference, make_row, pooled
 from labelspace.comparison.summary import caveats, costliest, extra_columns, prices_facts, space_facts
-from labelspace.comparison.verdict import doubted, judge_rows
+from labelspace.comparison.verdict import doubted, judge_rows, kind_of
 from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
 from labelspace.results import DRAWN_FROM, Known, Options, Prices, Result, Rule
@@ -111,8 +113,8 @@ class Classified:
             targets = runs[0].space.relations().targets(strength)
         return Outcome([scores_of(run) for run in runs], self.judge, targets)
 
-    def found(self, trained: Sequence[Trained], problems: Sequence[str]) -> Found:
-        """Judge all rows."""
+    def found(self, trained: Sequence[Trained], problems: Sequence[str], shuffle: Shuffle) -> Found:
+        """Judge all rows; of a structured one that is cheaper, ask for shuffled forms."""
         groups, level = self.dataset.test.groups, self.plan.level
         outcomes = [each.outcome for each in trained if isinstance(each.outcome, Outcome)]
         pairs = zip(outcomes, trained, strict=True)
@@ -130,14 +132,17 @@ class Classified:
         steps = -(-len(self.dataset.train) // self.plan.config.batch_size)
         judged = [trained[0].runs, trained[winner].runs]
         doubt = doubts(rows[0], constant, judged, steps, groups, level)
-        verdict = judge_rows(rows, self.plan.margin, self.knowledge.word, groups, level, rows[best])
+        asked = doubt is None and rows[winner].structured and kind_of(rows[winner].moved, self.plan.margin) == "cheaper"
+        shuffled = shuffle(trained[winner]) if asked else ()
+        shuffles = _shuffles(trained[winner], shuffled) if shuffled else None
+        verdict = judge_rows(rows, self.plan.margin, self.knowledge.word, groups, level, rows[best], shuffles)
         verdict = verdict if doubt is None else doubted(verdict, doubt)
         taken = next((row for row in rows if row.label == rows[best].of), rows[best])
         learned = doubt is None or taken.role == "rival"
         collapsed = collapses(rows, outcomes, best, self.dataset.names)
         offered = filter(None, [self.knowledge.offer])
         return Found(
-            rows=tuple(row.row() for row in rows),
+            rows=tuple(row.row() for row in (*rows, *_pooled(shuffled))),
             verdict=verdict.adding(done(outcomes[best])).advising(
                 advice(rows, best, groups, level) if learned else NOTHING_YET
             ),
@@ -172,6 +177,21 @@ class Classified:
         of = next((each for each in trained if each.entry.label == best.entry.of), best)
         run = together(best, of) if best.entry.role == "ensemble" else best.runs[found.seed]
         take_home(run, best.outcome.deciders[found.seed], folder / BEST, result)
+
+
+def _shuffles(winner: Trained, shuffled: Sequence[Trained]) -> Shuffles | None:
+    """Return what shuffled forms cost; None where some are missing, so that a rank would say too much."""
+    count = winner.entry.shuffles
+    costs = [each.outcome.costs(each.outcome.judge.rule) for each in shuffled if isinstance(each.outcome, Outcome)]
+    if len(costs) < count:
+        return None
+    return Shuffles(torch.stack(costs), taken_in_turn(count + 1, EACH, len(winner.runs)))
+
+
+def _pooled(shuffled: Sequence[Trained]) -> list[Judged]:
+    """Return the one row that stands for all shuffled forms."""
+    rows = [make_row(each.outcome, **each.about()) for each in shuffled if isinstance(each.outcome, Outcome)]
+    return [pooled(rows, f"{rows[0].of} shuffled ({len(rows)})")] if rows else []
 
 
 def scores_of(run: Run) -> Scores:

@@ -29,6 +29,7 @@ class Bought(BaseModel):
     chosen: Options = Field(description="epochs, and whatever else differs from what was asked")
     trials: int = Field(ge=1, description="of each method")
     tuning: int = Field(default=1, ge=1, description="seeds of them")
+    shuffles: int = Field(default=0, ge=0, description="forms of a structured winner's space")
     rehearsal: Listed[Rehearsed] = Field(default=(), description="what was tried for the reference")
 
     @classmethod
@@ -52,6 +53,7 @@ class Bought(BaseModel):
             chosen=chosen,
             trials=trials,
             tuning=plan.tuning,
+            shuffles=plan.shuffles,
             rehearsal=plan.rehearsal,
         )
 
@@ -87,6 +89,7 @@ def taken_over(draft: Plan, key: str, budget: str, folder: Path) -> tuple[Plan, 
         except _checks.InputError:  # of another version
             continue
         update = {"config": config, "trained_as": name, "rehearsal": found.rehearsal, "tuning": found.tuning}
+        update["shuffles"] = found.shuffles
         return draft.model_copy(update=update), found
     return None
 

@@ -1,4 +1,4 @@
-"""Which label methods a comparison trains: the methods asked for, and the controls of those with a structured space."""
+"""Which label methods a comparison trains: the methods asked for, and shuffled forms of one with a structured space."""
 
 import inspect
 import re
@@ -15,7 +15,7 @@ from labelspace.criteria import criterion_class
 from labelspace.criteria.base import Tuned
 from labelspace.criteria.registry import methods as registered
 from labelspace.results import Control, Options, Role
-from labelspace.sources.nulls import permuted, random_like
+from labelspace.sources.nulls import shuffled_forms
 from labelspace.space import LabelSpace
 from labelspace.training.build import Job, Outline, make_learner, option_spaces
 from labelspace.training.config import make_config
@@ -24,7 +24,6 @@ DEFAULT = ("onehot", "uniform", "maxent", "semantic", "mixed", "lls", "lwal", "l
 REFERENCE_METHOD = "onehot"
 TUNED = ", tuned"  # after the name of a reference that something was chosen for
 Takes = Literal["method", "model", "augment"]
-NULL_SEED = 0  # of shuffled and random spaces
 
 
 class Entry(NamedTuple):
@@ -45,6 +44,7 @@ class Entry(NamedTuple):
     once: bool = False  # whether every seed would give the same
     takes: Takes = "method"  # which part of a configuration the strength is of
     weighted: bool = False  # of a rival, whether weights of samples make soft labels of its labels
+    shuffles: int = 0  # shuffled forms of its space that are trained where it wins
 
     @property
     def structured(self) -> bool:
@@ -153,10 +153,10 @@ def make_entries(
     data_space: LabelSpace | None,
     strengths: Mapping[str, tuple[float, ...]],
     options: Mapping[str, Mapping[str, JsonValue]] = MappingProxyType({}),
-    controls: bool = True,
+    shuffles: int = 0,
     rehearsed: bool = False,
 ) -> list[Entry]:
-    """Return the rows: the reference, the methods, and two controls for each method on the structured space.
+    """Return the rows: the reference and the methods.
 
     Args:
         methods: as ``check_methods`` returns them.
@@ -164,7 +164,7 @@ def make_entries(
         data_space: what training data say about them (discriminants), for ``mixed``.
         strengths: values to try, where they are not the method's own, by the name of the method.
         options: further options, by the name of the method.
-        controls: whether there are any.
+        shuffles: forms of the structured space to train where a method on it wins.
         rehearsed: whether how to train is chosen for the reference.
     """
     found: list[Entry] = []
@@ -175,9 +175,8 @@ def make_entries(
         used = criterion_class(each.method).looks_at_space(chosen)
         if used and takes_space(each.method) and own is None:
             continue
-        found.append(_entry(each, own if used else None, strengths, chosen))
-    structured = [entry for entry in found if controls and entry.structured and entry.space is space]
-    found += [control for entry in structured for control in _controls(entry)]
+        entry = _entry(each, own if used else None, strengths, chosen)
+        found.append(entry._replace(shuffles=shuffles) if entry.structured and entry.space is space else entry)
     if found[0].role == "reference" and (rehearsed or found[0].tuned):
         found[0] = found[0]._replace(label=f"{found[0].label}{TUNED}")
     check_labels(found)
@@ -247,13 +246,19 @@ def _entry(
     return entry._replace(option=tuned.option, symbol=tuned.symbol, values=strengths.get(each.name, tuned.values))
 
 
-def _controls(entry: Entry) -> list[Entry]:
+def shuffled_entries(entry: Entry) -> list[Entry]:
+    """Return the rows that a structured one is ranked among; none where its space has too few shuffled forms.
+
+    Args:
+        entry: with a space of its own.
+    """
     assert entry.space is not None
-    shuffled, random = permuted(entry.space, NULL_SEED), random_like(entry.space, NULL_SEED)
-    control = entry._replace(role="control", of=entry.label)
+    forms = shuffled_forms(entry.space, entry.shuffles)
+    if len(forms) < entry.shuffles:
+        return []
+    control = entry._replace(role="control", of=entry.label, control="shuffled", shuffles=0)
     return [
-        control._replace(label=f"{entry.label} shuffled", space=shuffled, control="shuffled"),
-        control._replace(label=f"{entry.label} random", space=random, control="random"),
+        control._replace(label=f"{entry.label} shuffled #{number}", space=form) for number, form in enumerate(forms, 1)
     ]
 
 
@@ -273,9 +278,8 @@ def buildable(entries: Sequence[Entry], plan: Plan, job: Job) -> tuple[list[Entr
         if errors:
             lost = [value for value, error in zip(entry.values, found, strict=True) if error is not None]
             values = tuple(value for value in entry.values if value not in lost)
-            if entry.role != "control":
-                shown = ", ".join(f"{value:g}" for value in lost)
-                problems.append(f"{entry.label} was not tried with {entry.symbol} = {shown}: {errors[0]}")
+            shown = ", ".join(f"{value:g}" for value in lost)
+            problems.append(f"{entry.label} was not tried with {entry.symbol} = {shown}: {errors[0]}")
             entry = entry._replace(values=values)
         kept.append(entry)
     return kept, problems

@@ -1,6 +1,6 @@
 """How runs of a comparison are judged: ``classified`` by what mistakes cost, ``sequences`` by a measure of texts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -91,6 +91,9 @@ class Found(NamedTuple):
     ensembles: tuple[Trained, ...] = ()  # their rows come last
 
 
+Shuffle = Callable[[Trained], Sequence[Trained]]  # trains a row with shuffled forms of its space; none where too few
+
+
 class Judging(Protocol):
     """How everything is judged."""
 
@@ -129,8 +132,8 @@ class Judging(Protocol):
     def assessed(self, entry: Entry, options: Options, runs: Sequence[Run]) -> Assessed:
         """Return what the runs of a row show."""
 
-    def found(self, trained: Sequence[Trained], problems: Sequence[str]) -> Found:
-        """Judge all rows, the reference first."""
+    def found(self, trained: Sequence[Trained], problems: Sequence[str], shuffle: Shuffle) -> Found:
+        """Judge all rows, the reference first; where one is cheaper, ask for its shuffled forms to know why."""
 
     def leave(self, folder: Path, trained: Sequence[Trained], found: Found, result: Result) -> None:
         """Write what belongs to a result: what its figures are drawn from, and the best model."""

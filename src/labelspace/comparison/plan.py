@@ -17,6 +17,7 @@ from labelspace.training.config import FILLED_IN, Config, make_config
 
 TRIALS = 5
 TUNING, FIRST = 3, 1000  # seeds that choices are made with, and the first of them
+SHUFFLES, EACH = 19, 2  # shuffled forms of a winner's label space, and seeds of each: the fewest that can show a cause
 FINALISTS = 2  # strengths that are tried with all of these, after the first
 # of a configuration, what a comparison decides for each run by itself
 OF_A_RUN = ("method", "method_options", "space", "teacher", "seed", *FILLED_IN)
@@ -47,6 +48,7 @@ class Plan(BaseModel):
     capacity: dict[str, float] | None = Field(None, description="the largest share of samples for some actions")
     seeds: int | tuple[int, ...] = Field(6, description="how many, or which; what is judged")
     tuning: int = Field(TUNING, ge=1, description="seeds that strengths and the winner are chosen with, none of seeds")
+    shuffles: int = Field(SHUFFLES, ge=0, description="shuffled forms of a structured winner's space; 19 show a cause")
     strengths: dict[str, tuple[float, ...]] = Field(default_factory=dict, description="what is tried, per method")
     method_options: dict[str, Options] = Field(default_factory=dict, description="other options, per method")
     probabilities: Literal["as is", "inverted"] = "as is"

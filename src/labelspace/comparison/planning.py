@@ -93,9 +93,9 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
     suggested = discriminants(job.dataset, training_labels(job)) if wanted else None
 
     def entries_of(plan: Plan) -> list[Entry]:
-        spaces = judging.space, suggested
-        controls, rehearsed = job.dataset.kind != "sequences", bool(plan.rehearsal) or chooses
-        return make_entries(plan.methods, *spaces, plan.strengths, plan.method_options, controls, rehearsed)
+        spaces, rehearsed = (judging.space, suggested), bool(plan.rehearsal) or chooses
+        shuffles = 0 if job.dataset.kind == "sequences" else plan.shuffles
+        return make_entries(plan.methods, *spaces, plan.strengths, plan.method_options, shuffles, rehearsed)
 
     chooses = not repeated and _rehearses(question, job)
     _check_mixup(draft, job)
@@ -114,13 +114,15 @@ def set_up(question: Question, plan: Plan | None, out: str | Path, fresh: bool, 
         if plan is None and not fresh and "epochs" not in question.options:
             plan, bought = _as_before(draft, question, job, folder, tell)
         if plan is None:
-            plan, bought = _affordable(draft, question, _like(job, draft), len(entries), workers, reading)
+            plan, bought = _affordable(draft, question, _like(job, draft), entries, workers, reading)
         entries = entries_of(plan)
     entries, problems = buildable(entries, plan, job)
     rivals, hopeless = rivals_of(plan.rivals, job.dataset, plan.trials)
     plan = _with_files(plan, folder, question)
     rehearse = chooses and not plan.rehearsal
     problems = [*problems, *hopeless, *_one_seed(plan, entries)]
+    if repeated and "tuning" not in plan.model_fields_set:
+        problems.append(_unsaid(plan))
     return Setting(plan, folder, question, job, judging, entries, rivals, problems, rehearse, bought)
 
 
@@ -134,6 +136,14 @@ def _rehearses(question: Question, job: Job) -> bool:
         expected = "left out for pairs of texts, whose trainings are too long to try several"
         raise _checks.fail("compare", "rehearse", expected, repr(wish), "Say --learning-rate and --epochs.")
     return "epochs" not in question.options and job.dataset.kind != "sequences" if wish is None else bool(wish)
+
+
+def _unsaid(plan: Plan) -> str:
+    """Return with which seeds choices are made where a plan does not say it, as those of earlier versions do not."""
+    shown = ", ".join(map(str, plan.tuning_seeds))
+    return (
+        f"The plan does not say how many seeds choose strengths and the winner: {shown} do, and none of them is judged."
+    )
 
 
 def _one_seed(plan: Plan, entries: list[Entry]) -> list[str]:
@@ -188,6 +198,8 @@ def _kept(path: Path, wanted: Plan, question: Question, job: Job) -> Plan | None
     wanted = wanted.model_copy(update={"strengths": grid, "trained_as": found.trained_as})
     if not {"epochs", "tuning"} & set(question.options):  # a budget buys these too
         wanted = wanted.model_copy(update={"tuning": found.tuning})
+    if not {"epochs", "shuffles"} & set(question.options):
+        wanted = wanted.model_copy(update={"shuffles": found.shuffles})
     mine, theirs = wanted.plain(), found.plain()
     other = [name for name in sorted({*mine, *theirs} - skipped) if mine.get(name) != theirs.get(name)]
     if other:
@@ -315,7 +327,7 @@ def _as_before(
 
 
 def _affordable(
-    plan: Plan, question: Question, job: Job, rows: int, workers: int, reading: Reading
+    plan: Plan, question: Question, job: Job, entries: list[Entry], workers: int, reading: Reading
 ) -> tuple[Plan, Bought | None]:
     """Return the plan with the epochs and trials that the budget buys, of which the features have taken their part."""
     if "epochs" in question.options:
@@ -325,13 +337,18 @@ def _affordable(
     tell("measuring", {"budget": question.budget})
     pace = budgets.pace(job)
     before = USUAL_RUNS if _rehearses(question, job) else 0
-    amount = budgets.affordable(seconds, pace, wanted, rows, len(plan.chosen_seeds), workers, _most(job), before)
+    shuffles = max(entry.shuffles for entry in entries)
+    amount = budgets.affordable(
+        seconds, pace, wanted, len(entries), len(plan.chosen_seeds), workers, _most(job), before, shuffles
+    )
     if not amount.enough:
         trials = (amount.trials, amount.trials)
         tell("tight", {"budget": question.budget, "epochs": amount.epochs, "trials": trials})
     sized = plan.with_training(epochs=amount.epochs)
     if "tuning" not in question.options:
         sized = sized.model_copy(update={"tuning": amount.tuning})
+    if shuffles and "shuffles" not in question.options:
+        sized = sized.model_copy(update={"shuffles": amount.shuffles})
     bought = Bought.of(plan, sized, job.dataset.key, question.budget, amount.trials)
     return sized.model_copy(update={"strengths": _strengths(plan, amount.trials, job)}), bought
 

@@ -10,7 +10,7 @@ from labelspace import metrics
 from labelspace.comparison.change import change_of
 from labelspace.comparison.outcome import Outcome
 from labelspace.metrics import Interval
-from labelspace.results import Change, Control, Listed, Options, Role, Row, Strength, Trial
+from labelspace.results import Change, Control, Listed, Numbers, Options, Role, Row, Strength, Trial
 
 
 class Compared(Row):
@@ -136,6 +136,37 @@ def beside_reference(rows: Sequence[Judged], reference: Judged, level: float, gr
     mean = reference.costs.mean(dim=0, keepdim=True)
     moved = [change_of(row.costs, mean, level, groups, fixed=True) for row in rows]
     return [row.against(each, None, level, False) for row, each in zip(rows, moved, strict=True)]
+
+
+def pooled(rows: Sequence[Judged], label: str) -> Judged:
+    """Return one row for several, whose numbers are their means; it has no change, as it is no one training.
+
+    Args:
+        rows: of one method with several label spaces.
+        label: how it is shown.
+    """
+
+    def mean(name: str) -> float:
+        return float(sum(getattr(row, name) for row in rows)) / len(rows)
+
+    def numbers(rule: str) -> Numbers | None:
+        found = [each.model_dump() for row in rows if (each := row.under(rule)) is not None]
+        shared = [name for name in found[0] if all(name in each for each in found)] if found else []
+        means = {name: sum(each[name] for each in found) / len(found) for name in shared}
+        return Numbers.model_validate(means) if found else None
+
+    return rows[0].model_copy(
+        update={
+            "label": label,
+            "argmax": numbers("argmax"),
+            "min_cost": numbers("min_cost"),
+            **{name: mean(name) for name in ("ece", "ece_after", "nll_after", "risk_coverage", "validation_cost")},
+            "temperatures": tuple(value for row in rows for value in row.temperatures or ()),
+            "calibrations": None,
+            "runs": tuple(name for row in rows for name in row.runs),
+            "trials": (),
+        }
+    )
 
 
 class Winner(NamedTuple):

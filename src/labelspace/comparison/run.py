@@ -12,8 +12,8 @@ from labelspace import _checks, _files, results
 from labelspace.comparison import folder as folders
 from labelspace.comparison.budget import too_short
 from labelspace.comparison.entries import TUNED, Entry, Named, check_methods, count_runs
-from labelspace.comparison.judging import Trained
-from labelspace.comparison.plan import FINALISTS, Plan
+from labelspace.comparison.judging import Shuffle, Trained
+from labelspace.comparison.plan import EACH, FINALISTS, Plan
 from labelspace.comparison.planning import Setting, set_up, write_plan
 from labelspace.comparison.question import IN_MEMORY, Question
 from labelspace.comparison.rehearsal import rehearse
@@ -192,7 +192,7 @@ def _answered(
         if report is not None:
             report("analysis", {"runs": len(trainer.there), "there": sum(trainer.there.values())})
         repeated = f"labelspace compare --plan {shlex.quote(str(setting.folder / 'plan.toml'))}"
-        return _finish(setting, trained, problems, command or repeated)
+        return _finish(setting, trained, problems, command or repeated, trainer.shuffled)
 
 
 def _earlier(setting: Setting) -> Result | None:
@@ -230,7 +230,8 @@ def _is_kept(path: Path, space: LabelSpace | None) -> bool:
 def _same_runs(trained: Sequence[Trained], earlier: Result) -> bool:
     """Return whether these are the very runs that were judged; content decides the name of a run."""
     now = [(each.entry.label, each.run_names, each.trials) for each in trained]
-    return now == [(row.label, row.runs, list(row.trials)) for row in earlier.rows if row.role != "ensemble"]
+    before = [row for row in earlier.rows if row.role not in ("control", "ensemble")]
+    return now == [(row.label, row.runs, list(row.trials)) for row in before]
 
 
 def _is_home(best: Path, files: Sequence[str]) -> bool:
@@ -301,6 +302,7 @@ def _announced(setting: Setting) -> Told:
             "finalists": finalists,
             "seeds": len(entries) * seeds,
             "rivals": len(fits),
+            "shuffles": max(entry.shuffles for entry in entries) * min(EACH, seeds),
         },
         "runs": count_runs(entries, tried_first, plan),
     }
@@ -325,10 +327,12 @@ def _mixed_words(reference: Trained, plan: Plan) -> str:
     return mixed if plan.trained_as is None else f"{mixed}, as in {plan.trained_as}"
 
 
-def _finish(setting: Setting, trained: Sequence[Trained], problems: Sequence[str], command: str) -> Result:
+def _finish(
+    setting: Setting, trained: Sequence[Trained], problems: Sequence[str], command: str, shuffle: Shuffle
+) -> Result:
     """Judge the runs and write everything; ``comparison.json`` comes last."""
     plan, folder, dataset, judging = setting.plan, setting.folder, setting.job.dataset, setting.judging
-    config, found = plan.config, judging.found(trained, problems)
+    config, found = plan.config, judging.found(trained, problems, shuffle)
     best = found.rows[found.best]
     result = Result(
         title=title_of(plan, judging.headline, dataset),

@@ -11,7 +11,7 @@ import numpy as np
 from labelspace import _checks
 from labelspace.comparison.entries import Entry
 from labelspace.comparison.folder import BEST
-from labelspace.comparison.judging import Found, Trained, best_seed, candidates
+from labelspace.comparison.judging import Found, Shuffle, Trained, best_seed, candidates
 from labelspace.comparison.knowledge import Spoken
 from labelspace.comparison.learned import LONGER, unfinished
 from labelspace.comparison.plan import Plan
@@ -206,8 +206,8 @@ class Sequences:
         """Return the texts of a row's runs."""
         return Translated(runs, self.dataset, self.by)
 
-    def found(self, trained: Sequence[Trained], problems: Sequence[str]) -> Found:
-        """Judge all rows."""
+    def found(self, trained: Sequence[Trained], problems: Sequence[str], shuffle: Shuffle) -> Found:
+        """Judge all rows; nothing is shuffled, as trainings are long."""
         level = self.plan.level
         outcomes = [each.outcome for each in trained if isinstance(each.outcome, Translated)]
         rows = [self._row(each, outcome) for each, outcome in zip(trained, outcomes, strict=True)]

@@ -12,10 +12,11 @@ from typing import TypedDict
 from pydantic import JsonValue
 
 from labelspace._checks import WorkError
-from labelspace.comparison.entries import Entry
+from labelspace.comparison.cause import taken_in_turn
+from labelspace.comparison.entries import Entry, shuffled_entries
 from labelspace.comparison.judging import Judging, Trained
 from labelspace.comparison.mixing import MIXUP, mixed
-from labelspace.comparison.plan import FINALISTS, Plan
+from labelspace.comparison.plan import EACH, FINALISTS, Plan
 from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
 from labelspace.results import Options, Trial
@@ -51,7 +52,7 @@ class Told(TypedDict, total=False):
     trials: tuple[int, int]  # of a method, the fewest and the most
     phases: dict[str, int]  # the runs of each
     runs: int
-    phase: str  # rehearsal, reference, tuning, finalists, seeds, rivals, soft labels
+    phase: str  # rehearsal, reference, tuning, finalists, seeds, rivals, soft labels, shuffles
     done: int  # runs of the phase, or samples
     of: int
     seconds: float
@@ -165,6 +166,25 @@ class Trainer:
         for entry in entries:
             if entry.space is not None:
                 entry.space.save(self._space_file(entry))
+
+    def shuffled(self, trained: Trained) -> list[Trained]:
+        """Return a row with shuffled forms of its space, each trained with some of the seeds; what failed is left out.
+
+        Args:
+            trained: one whose labels are cheaper, at the strength that was chosen.
+        """
+        entries = shuffled_entries(trained.entry) if trained.entry.shuffles else []
+        self._save_spaces(entries)
+        turns = taken_in_turn(len(entries), EACH, len(self.seeds))
+        pairs = [(entry, self.seeds[place]) for entry, turn in zip(entries, turns, strict=True) for place in turn]
+        found = iter(self.runs("shuffles", [self._config(entry, trained.options, seed) for entry, seed in pairs]))
+        judged = []
+        for entry, turn in zip(entries, turns, strict=True):
+            runs = [run for run in [next(found) for _ in turn] if run is not None]
+            if len(runs) == len(turn):
+                outcome = self.judging.assessed(entry, trained.options, runs)
+                judged.append(Trained(entry, [], trained.options, runs, outcome))
+        return judged
 
     def _check_enough(self, roles: set[str]) -> None:
         if not {"reference", "method"} <= roles:

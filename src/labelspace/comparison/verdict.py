@@ -7,16 +7,14 @@ from statistics import NormalDist
 from torch import Tensor
 
 from labelspace import metrics
+from labelspace.comparison.cause import Found, Shuffles, cause_of
 from labelspace.comparison.change import change_of, resting
 from labelspace.comparison.headline import costs, helps, worth
 from labelspace.comparison.rows import Judged
-from labelspace.criteria import criterion_class, methods
 from labelspace.metrics import Interval
 from labelspace.report.words import THIN, interval, percent
 from labelspace.results import Cause, Kind, Likely, Verdict
 
-MOST = 0.75  # of the winner's gain: what smoothing that knows nothing must reach to be called the cause
-CREDITED = {"blindly": "Smoothing", "learning": "Learned smoothing"}
 USUAL = 0.95  # the level of intervals that need not be named
 POWER = 0.8  # a change that "could have been seen" is seen so often
 
@@ -59,6 +57,7 @@ def judge_rows(
     groups: Tensor | None = None,
     level: float = USUAL,
     best: Judged | None = None,
+    shuffles: Shuffles | None = None,
 ) -> Verdict:
     """Return the verdict on the winner.
 
@@ -69,22 +68,27 @@ def judge_rows(
         groups: of the test samples.
         level: of the intervals, that of the rows' changes among them.
         best: the row to take home, the winner by default.
+        shuffles: of the winner's label space, where it has one and they were asked for.
     """
     reference = rows[0]
     winner = next(row for row in rows if row.winner)
     kind = kind_of(winner.moved, margin)
-    cause, reason = _cause(rows, winner, word, groups, margin) if kind == "cheaper" else (None, "")
+    none = Found(None, "")
+    found = cause_of(rows, winner, word, shuffles, groups, level) if kind == "cheaper" else none
     seeds, enough = len(winner.costs), enough_seeds(level)
     sentences = [_main(reference, winner, kind, margin, groups, level), _likely(winner, margin)]
     few = few_words(seeds, enough) if winner.method else ""  # given models are what they are, however they were trained
-    parts = helps(rows, groups, level), worth(best or winner, reference), reason, few
+    parts = helps(rows, groups, level), worth(best or winner, reference), found.text, few
     said = [text for text in (*sentences, *parts) if text]
-    return verdict_of(kind, winner.label, winner.moved, margin, cause, seeds < enough, said, level)
+    verdict = verdict_of(kind, winner.label, winner.moved, margin, found.cause, seeds < enough, said, level)
+    return verdict if found.shuffled is None else verdict.model_copy(update={"shuffled": found.shuffled})
 
 
 def doubted(verdict: Verdict, doubt: str) -> Verdict:
     """Return no verdict: the numbers stay, the reason comes first, and nobody is credited."""
-    return verdict.model_copy(update={"kind": "undecided", "cause": None, "sentences": (doubt, *verdict.sentences[:1])})
+    return verdict.model_copy(
+        update={"kind": "undecided", "cause": None, "shuffled": None, "sentences": (doubt, *verdict.sentences[:1])}
+    )
 
 
 def judge_decisions(row: Judged, margin: float, level: float, groups: Tensor | None = None) -> Verdict:
@@ -107,6 +111,8 @@ def verdict_of(
 ) -> Verdict:
     """Return a verdict from an interval and what was made of it."""
     likely = None if moved is None else metrics.chances(moved, margin)
+    # a winner among several, chosen on the networks that are judged, has an interval of a higher level
+    level = level if moved is None else moved.level
     return Verdict(
         kind=kind,
         subject=subject,
@@ -200,81 +206,6 @@ def visible(moved: Interval | None) -> float | None:
     # z of 97.5 and of 80 percent, 1.96 and 0.84, at the usual level
     quantile = NormalDist().inv_cdf((1 + moved.level) / 2)
     return (moved.high - moved.low) / 2 * (quantile + NormalDist().inv_cdf(POWER)) / quantile
-
-
-def _cause(
-    rows: Sequence[Judged], winner: Judged, word: str, groups: Tensor | None, margin: float
-) -> tuple[Cause | None, str]:
-    """Return what made the winner cheaper: compare it with smoothing that knows nothing of the classes.
-
-    That it was not the structure is said where both cost the same within the margin, not where neither is shown.
-    """
-    controls = [row for row in rows if row.of == winner.label]
-    blind = controls + [row for row in rows if _smooths(row) == "blindly" and row is not winner]
-    equals = [row for row in blind if not _below(_against(winner, row, groups))]
-    best = min(equals, key=lambda row: row.headline.cost, default=None)
-    if best is not None and _as_good(best, rows[0], winner):
-        how = "better" if _below(_against(best, winner, groups)) else "about as well"
-        known = _added(winner, best, word, groups, margin) if controls else _structure(rows, word, groups)
-        return "smoothing", f"{_named(best)} {'does' if best.control else 'do'} {how}: smoothing did it{known}."
-    if _smooths(winner) and not winner.structured:
-        # they know nothing of the classes to begin with: whatever they gained, the space did not give it to them
-        return "smoothing", f"{CREDITED[_smooths(winner)]} did it{_structure(rows, word, groups)}."
-    if best is not None:
-        return "unclear", f"{_named(best)} cannot be told apart from it by these seeds: what did it is unclear."
-    if controls:
-        gains = "gain less" if any(_below(row.moved) for row in controls) else "do not gain beyond chance"
-        return "structure", f"The controls {gains}: the {word} did it."
-    if winner.structured:
-        return "unclear", f"No controls ran for {winner.label} labels: what did it is unclear."
-    return None, ""
-
-
-def _added(winner: Judged, blind: Judged, word: str, groups: Tensor | None, margin: float) -> str:
-    """Return whether the structure adds nothing to smoothing: both cost the same, or the blind one less."""
-    moved = _against(winner, blind, groups)
-    same = moved is not None and (metrics.equivalent(moved, margin) or (moved.low is not None and moved.low > 0))
-    return f", not the {word}" if same else f"; that the {word} adds to it is not shown"
-
-
-def _smooths(row: Judged) -> str:
-    # a rival with soft labels says nothing about what labels do to a network
-    known = row.method in methods() and row.role != "rival"
-    return criterion_class(row.method).smooths if known else ""
-
-
-def _named(row: Judged) -> str:
-    return f"{row.shown} ({costs(row.headline.cost)[0]})"
-
-
-def _as_good(blind: Judged, reference: Judged, winner: Judged) -> bool:
-    """Return whether smoothing that knows nothing has most of the winner's gain, and that beyond chance."""
-    gain = reference.headline.cost - blind.headline.cost
-    return _below(blind.moved) and gain >= MOST * (reference.headline.cost - winner.headline.cost)
-
-
-def _against(row: Judged, other: Judged, groups: Tensor | None) -> Interval | None:
-    """Return the relative change of the cost from another row to this one."""
-    level = USUAL if row.moved is None else row.moved.level
-    return change_of(row.costs, other.costs, level, groups)
-
-
-def _below(interval: Interval | None) -> bool:
-    """Return whether a change is a saving beyond chance."""
-    return interval is not None and interval.high is not None and interval.high < 0
-
-
-def _structure(rows: Sequence[Judged], word: str, groups: Tensor | None) -> str:
-    """Return what the structured labels add to smoothing, where they did not win: are they cheaper than controls?"""
-    structured = next((row for row in rows if any(other.of == row.label for other in rows)), None)
-    if structured is None:
-        return ""
-    controls = [row for row in rows if row.of == structured.label]
-    best = min(controls, key=lambda row: row.headline.cost)
-    mine, other = costs(structured.headline.cost, best.headline.cost)
-    if all(_below(_against(structured, row, groups)) for row in controls):
-        return f"; the {word} helps {structured.label} labels ({mine}) beyond their controls ({other})"
-    return f"; that the {word} helps is not shown: {structured.label} labels cost {mine}, their controls {other}"
 
 
 def few_words(seeds: int, enough: int) -> str:

@@ -142,6 +142,30 @@ class Likely(Part):
     above: float
 
 
+class Shuffled(Part):
+    """Where a label space stands among its shuffled forms, each trained with few seeds.
+
+    Args:
+        count: of the shuffled forms.
+        seeds: of each of them.
+        as_cheap: how many cost no more than the space itself.
+        p_value: the exact one of that rank, ``(1 + as_cheap) / (1 + count)``.
+        cost: per test sample, of the space itself, trained with as many seeds.
+        mean: of the shuffled forms.
+        least: of the cheapest of them.
+        most: of the dearest.
+    """
+
+    count: int
+    seeds: int
+    as_cheap: int
+    p_value: float
+    cost: float
+    mean: float
+    least: float
+    most: float
+
+
 class Verdict(Part):
     """The answer.
 
@@ -159,6 +183,7 @@ class Verdict(Part):
         sentences: the answer in words.
         level: of the interval.
         chances: how likely the change is one that matters; None without an interval.
+        shuffled: what the cause rests on where a structured label space won; None where that was not asked.
     """
 
     kind: Kind
@@ -173,6 +198,7 @@ class Verdict(Part):
     sentences: Annotated[Listed[str], Field(min_length=1)]
     level: float = 0.95
     chances: Likely | None = None
+    shuffled: Shuffled | None = None
 
     @property
     def interval(self) -> tuple[float, float] | None:

@@ -49,6 +49,31 @@ def permuted(space: LabelSpace, seed: int) -> LabelSpace:
     return LabelSpace(space.names, matrix, space.kind, {**source, **_said(same)}, hops)
 
 
+def shuffled_forms(space: LabelSpace, count: int) -> list[LabelSpace]:
+    """Return shuffled forms of a space that all differ; fewer where there are no more, as of few classes.
+
+    Args:
+        space: any label space.
+        count: how many, at most.
+
+    Example:
+        >>> from labelspace import ordinal
+        >>> len(shuffled_forms(ordinal(5), 19)), len(shuffled_forms(ordinal(3), 19))  # one of three is in the middle
+        (19, 2)
+    """
+    found: list[LabelSpace] = []
+    tables: list[Tensor] = []
+    for seed in range(count + TRIES):
+        form = permuted(space, seed)
+        table = form.distances() if form.kind == "vectors" else form.matrix
+        if "same" not in form.source and not any(_alike(table, other) for other in tables):
+            found.append(form)
+            tables.append(table)
+        if len(found) == count:
+            break
+    return found
+
+
 def random_like(space: LabelSpace, seed: int) -> LabelSpace:
     """Return random relations whose rows have the same entropies, diagonal entries kept.
 

@@ -93,7 +93,8 @@ def faster(config: Config, members: int) -> bool:
 def groups(configs: Sequence[Config]) -> list[list[int]]:
     """Return the positions of configurations that can train together; every position is in one group, maybe alone.
 
-    Members differ in their seed, in numbers that their criterion takes as float options, and in how much is mixed up.
+    Members differ in their seed, in the numbers that their criterion takes as float options, in how much is mixed up,
+    and in the label space where the criterion keeps it as one tensor of relations.
 
     Example:
         >>> options = [{"smoothing": 0.1}, {"smoothing": 0.2}, {"smoothing": 0.1, "weight": [1.0] * 10}]
@@ -237,7 +238,9 @@ def _shared(config: Config) -> str:
         for name, value in config.method_options.items()
         if name not in numbers or isinstance(value, bool) or not isinstance(value, int | float)
     }
-    common = config.model_dump(mode="json", exclude={"seed", "method_options", "path", "augment"})
+    # of relations that are one tensor of the criterion, each member has its own
+    own = {"space", "space_key"} if "relations" in criterion_class(config.method).class_axes else set()
+    common = config.model_dump(mode="json", exclude={"seed", "method_options", "path", "augment"} | own)
     common["augment"] = bool(config.augment)  # mixed labels have another shape; how much is mixed is each member's own
     # discriminants of noisy labels depend on the noise, and that on the seed
     learnt = "lda" in (config.space, *config.method_options.values())

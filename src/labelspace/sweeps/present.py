@@ -104,12 +104,16 @@ class Present:
 
 
 def alike(first: Job, configs: Sequence[Config]) -> list[Job]:
-    """Return the jobs of a task: what the first one filled in holds for all of them."""
+    """Return the jobs of a task: what the first one filled in holds for all of them, but for spaces of their own."""
     filled = first.config.model_dump(include=FILLED)
     kind = first.dataset.kind
     mixed = [{"augment": Augment.parse(config.augment, kind).specs} for config in configs[1:]]  # each has its own
     others = [config.model_copy(update={**filled, **own}) for config, own in zip(configs[1:], mixed, strict=True)]
-    return [first, *(first._replace(config=config) for config in others)]
+    jobs = [first._replace(config=config) for config in others]
+    spaced = [
+        each if each.config.space == first.config.space else completed(each.config, each.dataset) for each in jobs
+    ]
+    return [first, *spaced]
 
 
 def named_dataset(config: Config) -> Dataset:

@@ -34,7 +34,7 @@ class Together:
     """Training of all members; their learners are trained in place.
 
     Args:
-        members: jobs that differ in seed, float options and how much is mixed only.
+        members: jobs that differ in seed, float options, relations of the classes and how much is mixed only.
     """
 
     def __init__(self, members: Sequence[Member]) -> None:
