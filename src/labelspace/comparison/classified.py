@@ -130,7 +130,8 @@ class Classified:
         steps = -(-len(self.dataset.train) // self.plan.config.batch_size)
         judged = [trained[0].runs, trained[winner].runs]
         doubt = doubts(rows[0], constant, judged, steps, groups, level)
-        verdict = judge_rows(rows, self.plan.margin, self.knowledge.word, groups, level, rows[best])
+        alone = rows[: len(trained)]  # what is said of labels is said of single models
+        verdict = judge_rows(alone, self.plan.margin, self.knowledge.word, groups, level, rows[best])
         verdict = verdict if doubt is None else doubted(verdict, doubt)
         taken = next((row for row in rows if row.label == rows[best].of), rows[best])
         learned = doubt is None or taken.role == "rival"
@@ -141,7 +142,7 @@ class Classified:
             verdict=verdict.adding(done(outcomes[best])).advising(
                 advice(rows, best, groups, level) if learned else NOTHING_YET
             ),
-            warnings=(*collapsed, *caveats(rows, self.dataset, problems, groups, level), *offered),
+            warnings=(*collapsed, *caveats(alone, self.dataset, problems, groups, level), *offered),
             best=best,
             seed=seed,
             extra=extra_columns(rows[0], self.judge.tree),

@@ -209,7 +209,7 @@ def _cause(
 
     That it was not the structure is said where both cost the same within the margin, not where neither is shown.
     """
-    controls = [row for row in rows if row.of == winner.label]
+    controls = [row for row in rows if row.role == "control" and row.of == winner.label]
     blind = controls + [row for row in rows if _smooths(row) == "blindly" and row is not winner]
     equals = [row for row in blind if not _below(_against(winner, row, groups))]
     best = min(equals, key=lambda row: row.headline.cost, default=None)
@@ -238,8 +238,8 @@ def _added(winner: Judged, blind: Judged, word: str, groups: Tensor | None, marg
 
 
 def _smooths(row: Judged) -> str:
-    # a rival with soft labels says nothing about what labels do to a network
-    known = row.method in methods() and row.role != "rival"
+    # a rival with soft labels, or several models as one, say nothing about what labels do to a network
+    known = row.method in methods() and row.role not in ("rival", "ensemble")
     return criterion_class(row.method).smooths if known else ""
 
 
