@@ -108,7 +108,7 @@ def test_json_and_markdown(sizes: str, tmp_path: Path) -> None:
     }
     lines = run(sizes, *SHORT, *ORDER, "--out", str(tmp_path), "--markdown").stdout.splitlines()
     table = [line for line in lines if line.startswith("|")]
-    assert len(table) == 5  # head, rule, two methods, the constant
+    assert len(table) == 7  # head, rule, two methods, their seeds as one, the constant
     assert len({line.count("|") for line in table}) == 1
     assert set(table[1]) <= set("|-: ")
 

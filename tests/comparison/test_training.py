@@ -33,7 +33,7 @@ def run(folder: Path, executor: Any = None, **options: Any) -> Comparison:
 
 
 def methods(found: Comparison) -> list[str]:
-    return [row["method"] for row in found.content["rows"]]
+    return [row["method"] for row in found.content["rows"] if row["role"] != "ensemble"]
 
 
 def test_a_strength_that_cannot_be_trained_is_noted(tmp_path: Path) -> None:
@@ -136,16 +136,16 @@ def test_a_place_that_cannot_be_written_to(tmp_path: Path) -> None:
 
 def test_choices_are_made_on_networks_that_are_not_judged(tmp_path: Path) -> None:
     """All strengths with one seed, the best two with two more; a finalist that loses a seed keeps the others."""
-    strengths = {"uniform": [0.1, 0.3, 0.5], "lls": [0.1]}
+    strengths = {"onehot": [0.0], "uniform": [0.1, 0.3, 0.5], "lls": [0.1]}
     found = run(tmp_path, Losing("lls", seed=1002), methods=["uniform", "lls"], strengths=strengths)
-    tried = {row.label: {trial.value: trial for trial in row.trials} for row in found.rows[1:]}
+    tried = {row.label: {trial.value: trial for trial in row.trials} for row in found.rows[1:3]}
     assert sorted(trial.seeds for trial in tried["uniform"].values()) == [1, 3, 3]
     assert [trial.seeds for trial in tried["LLS"].values()] == [2]
-    for row in found.rows[1:]:
+    for row in found.rows[1:3]:
         assert all(name.endswith(("seed0", "seed1")) for name in row.runs)
         assert all(trial.run is not None and trial.run.endswith("seed1000") for trial in row.trials)
         assert row.strength is not None
         best = tried[row.label][row.strength.value]
         assert row.tried_merit == best.merit == max(each.merit for each in tried[row.label].values() if each.seeds > 1)
     winner = next(row for row in found.rows if row.winner)
-    assert winner.tried_merit == max(row.tried_merit or -9 for row in found.rows[1:])
+    assert winner.tried_merit == max(row.tried_merit or -9 for row in found.rows[1:3])

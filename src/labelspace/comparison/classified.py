@@ -135,7 +135,8 @@ class Classified:
         asked = doubt is None and rows[winner].structured and kind_of(rows[winner].moved, self.plan.margin) == "cheaper"
         shuffled = shuffle(trained[winner]) if asked else ()
         shuffles = _shuffles(trained[winner], shuffled) if shuffled else None
-        verdict = judge_rows(rows, self.plan.margin, self.knowledge.word, groups, level, rows[best], shuffles)
+        alone = rows[: len(trained)]  # what is said of labels is said of single models
+        verdict = judge_rows(alone, self.plan.margin, self.knowledge.word, groups, level, rows[best], shuffles)
         verdict = verdict if doubt is None else doubted(verdict, doubt)
         taken = next((row for row in rows if row.label == rows[best].of), rows[best])
         learned = doubt is None or taken.role == "rival"
@@ -146,7 +147,7 @@ class Classified:
             verdict=verdict.adding(done(outcomes[best])).advising(
                 advice(rows, best, groups, level) if learned else NOTHING_YET
             ),
-            warnings=(*collapsed, *caveats(rows, self.dataset, problems, groups, level), *offered),
+            warnings=(*collapsed, *caveats(alone, self.dataset, problems, groups, level), *offered),
             best=best,
             seed=seed,
             extra=extra_columns(rows[0], self.judge.tree),
