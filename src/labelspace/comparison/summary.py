@@ -147,8 +147,10 @@ def costliest(outcome: Outcome, names: Sequence[str]) -> tuple[Confusion, ...]:
     called, cost = torch.cat(outcome.actions(outcome.judge.rule)), outcome.judge.cost
     y, seeds = torch.cat([each.test_y for each in outcome.scores]), len(outcome.scores)
     columns = names if outcome.judge.actions is None else outcome.judge.actions
-    counts = torch.bincount(y * len(columns) + called, minlength=cost.numel()).reshape(cost.shape)
-    found = dearest(counts, cost, names, columns, LISTED)
+    cells, factors = y * len(columns) + called, [each.test_factors for each in outcome.scores]
+    known = torch.cat([each for each in factors if each is not None]) if None not in factors else None
+    counts, stakes = (torch.bincount(cells, weights, cost.numel()).reshape(cost.shape) for weights in (None, known))
+    found = dearest(counts, cost, names, columns, LISTED, stakes)
     return tuple(
         Confusion(
             true=each.true,

@@ -83,13 +83,14 @@ def fitted(kind: Calibration, logits: Tensor, y: Tensor) -> Chosen:
     return Chosen(tau) if kind == "temperature" else Chosen(tau, _made(kind, logits / tau, y))
 
 
-def chosen(logits: Tensor, y: Tensor, prices: Tensor) -> Chosen:
+def chosen(logits: Tensor, y: Tensor, prices: Tensor, factors: Tensor | None = None) -> Chosen:
     """Return the calibrator whose decisions cost least, the simplest of those that do not clearly differ.
 
     Args:
         logits: of held-out rows, ``(N, K)``.
         y: their classes.
         prices: of actions, ``(K, A)``.
+        factors: what each row's prices are multiplied by, ``(N,)``; None for nothing.
     """
     tau = Temperature().fit(logits, y).value
     names = allowed(y, logits.shape[1])
@@ -97,6 +98,7 @@ def chosen(logits: Tensor, y: Tensor, prices: Tensor) -> Chosen:
         return Chosen(tau)
     whole = {name: _made(name, logits / tau, y) for name in names}
     costs = held_out_costs(logits, y, prices, whole)
+    costs = {name: each if factors is None else each * factors for name, each in costs.items()}
     best = "temperature"
     for name in names:
         saved = costs[best] - costs[name]
