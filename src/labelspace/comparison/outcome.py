@@ -72,7 +72,7 @@ class Outcome:
 
     def _calibrator(self, scores: Scores) -> Chosen:
         kind = self.judge.calibration if self.calibrated else "none"
-        logits, y = self._logits(scores.validation), scores.validation_y
+        logits, y = self.logits(scores.validation), scores.validation_y
         if kind == "auto" and self.judge.priced:
             return chosen(logits, y, self.judge.cost, scores.validation_factors)
         # where mistakes cost the same the model's own likeliest class is called, and a temperature never changes that
@@ -83,7 +83,8 @@ class Outcome:
         """Return one temperature per seed, fitted on validation data."""
         return [each.temperature for each in self.calibrators]
 
-    def _logits(self, scores: Tensor) -> Tensor:
+    def logits(self, scores: Tensor) -> Tensor:
+        """Return scores, or where a known smoothing is undone those behind them."""
         if self.targets is None:
             return scores
         return inverted_logits(scores, self.targets)
@@ -246,7 +247,7 @@ class Outcome:
 
     def calibration(self) -> dict[str, float]:
         """Return calibration error before and after it, likelihood, and the area under risk–coverage."""
-        before = [self._logits(each.test).double().softmax(dim=1) for each in self.scores]
+        before = [self.logits(each.test).double().softmax(dim=1) for each in self.scores]
         ys = [each.test_y for each in self.scores]
         return {
             "ece": _mean([metrics.calibration_error(p, y) for p, y in zip(before, ys, strict=True)]),

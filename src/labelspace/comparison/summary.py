@@ -10,7 +10,7 @@ from torch import Tensor
 
 import labelspace
 from labelspace import metrics
-from labelspace.comparison.change import change_of
+from labelspace.comparison.headline import saved_by_decisions
 from labelspace.comparison.knowledge import Knowledge
 from labelspace.comparison.outcome import Judge, Outcome
 from labelspace.comparison.plan import TRAINING, Plan
@@ -214,7 +214,7 @@ def _badly_priced(rows: Sequence[Judged], groups: Tensor | None, level: float) -
     reference = rows[0]
     if reference.min_cost is None or float(reference.plain_costs.mean()) <= 0:
         return []
-    dearer = change_of(reference.costs, reference.plain_costs, level, groups, fixed=True)
+    dearer = saved_by_decisions(reference, level, groups)
     if dearer is None or dearer.low is None or dearer.low <= 0:
         return []
     before, after = reference.argmax.cost, reference.min_cost.cost
