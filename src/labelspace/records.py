@@ -3,8 +3,7 @@
 A run's folder holds ``config.json``, ``environment.json``, ``checkpoint.pt`` while it runs, and when it is finished
 ``epochs.jsonl``, ``model.safetensors``, ``label_space.safetensors``, ``scores.safetensors``, ``preprocessing.json``,
 ``option-NAME.safetensors`` for an option of the method that is a label space, ``translations.json`` of sequences, and,
-written last, ``result.json``. All of these but ``environment.json`` are bit-identical for equal runs; how long the
-epochs took, where it was asked for, is in a file of its own, ``times.jsonl``.
+written last, ``result.json``. But for ``environment.json`` and ``times.jsonl`` (seconds) equal runs have equal bits.
 
 ``result.json`` holds the digest of every file that equal runs have in common, ``environment.json`` that of
 ``times.jsonl``, and each of the two its own: whoever reads a run notices damage, and files of two runs in one folder.
@@ -228,14 +227,16 @@ class RunFolder:
         return self._tensors("model.safetensors")
 
     def scores(self) -> dict[str, Tensor]:
-        """Return ``validation_scores``, ``validation_y``, ``test_scores`` and ``test_y``."""
+        """Return ``validation_scores`` and ``validation_y``, the same of ``test``, and ``…_factors`` of prices."""
         found = self._tensors("scores.safetensors")
         for part in ("validation", "test"):
-            scores, y = found.get(f"{part}_scores"), found.get(f"{part}_y")
+            scores, y, factors = (found.get(f"{part}_{name}") for name in ("scores", "y", "factors"))
             if (scores is None) != (y is None):
                 raise self.unsound("scores.safetensors", f"only one of {part}_scores and {part}_y")
             if scores is not None and y is not None and not _are_scores(scores, y):
                 raise self.unsound("scores.safetensors", f"{part}_y are no classes of {part}_scores")
+            if factors is not None and (y is None or factors.shape != y.shape or not bool((factors >= 0).all())):
+                raise self.unsound("scores.safetensors", f"{part}_factors that prices cannot be multiplied by")
         return found
 
     def label_space(self) -> LabelSpace:
@@ -390,9 +391,8 @@ def whole(folder: str | Path, read: Callable[[RunFolder], Found], allow_damaged:
 
 
 def _are_scores(scores: Tensor, y: Tensor) -> bool:
-    if scores.ndim != 2 or not scores.is_floating_point() or y.dtype != torch.int64 or y.shape != scores.shape[:1]:
-        return False
-    return bool(torch.isfinite(scores).all()) and bool(((y >= 0) & (y < scores.shape[1])).all())
+    fit = scores.ndim == 2 and scores.is_floating_point() and y.dtype == torch.int64 and y.shape == scores.shape[:1]
+    return fit and bool(torch.isfinite(scores).all()) and bool(((y >= 0) & (y < scores.shape[1])).all())
 
 
 def option_file(name: str) -> str:

@@ -300,3 +300,43 @@ def test_an_order_as_a_list_and_prices_as_a_frame(tmp_path: Path) -> None:
     assert again.folder == found.folder
     repeated = compare(table, plan=found.folder / "plan.toml", out=tmp_path / "again", executor=InProcess())
     assert repeated.content["rows"] == found.content["rows"]
+
+
+def test_costs_are_multiplied_by_a_column(tmp_path: Path) -> None:
+    """Test, validation, card and plan: a mistake about a sample costs its price times its amount."""
+    generator = np.random.default_rng(0)
+    y = generator.integers(3, size=300)
+    names, amounts = np.array(SIZES)[y], np.round(np.exp(generator.normal(size=300)), 3)
+    frame = Frame({"a": y + generator.normal(size=300), "amount": amounts, "label": names.tolist()})
+    prices = [[0.0, 1.0, 4.0], [1.0, 0.0, 1.0], [4.0, 1.0, 0.0]]
+    asked: dict[str, Any] = {"label": "label", "cost_column": "amount"}
+    found = run(frame, tmp_path, cost="squared", space="small<medium<large", rivals="none", **asked)
+    test = labelspace.data.load(frame, **asked).test
+    row, runs = (
+        found.result.rows[0],
+        [labelspace.Run.load(found.folder / "runs" / name) for name in found.result.rows[0].runs],
+    )
+    paid = [
+        torch.tensor(prices, dtype=torch.float64)[test.y, each.scores["test_scores"].argmax(dim=1)] * test.factors
+        for each in runs
+    ]
+    assert row.argmax.cost == pytest.approx(float(torch.stack(paid).mean()))
+    assert found.result.cost.words.endswith(", times amount")
+    assert "cost_column" in (found.folder / "plan.toml").read_text()
+    again = compare(frame, plan=found.folder / "plan.toml", out=tmp_path / "again", executor=InProcess())
+    assert [each.min_cost for each in again.result.rows] == [each.min_cost for each in found.result.rows]
+    card = (found.folder / "best" / "README.md").read_text()
+    best = next(each for each in found.result.rows if each.label == found.result.best.label)
+    assert best.min_cost is not None
+    assert "amount" in card
+    pairs = [(each.true, each.predicted) for each in found.result.costliest]
+    assert pairs
+    assert sum(each.cost for each in found.result.costliest) == pytest.approx(best.min_cost.cost * len(test.y))
+
+
+def test_equal_prices_differ_by_their_factors(tmp_path: Path) -> None:
+    x, y = arrays()
+    found = run((x, y), tmp_path, cost="uniform", rivals="none", cost_factors=np.arange(len(y)) % 5)
+    assert found.result.cost.words == "every mistake costs 1, times each sample's factor"
+    assert found.result.decision == "min_cost"
+    assert found.result.rows[0].argmax.cost > 1 - found.result.rows[0].argmax.accuracy  # a mistake costs 2 on average

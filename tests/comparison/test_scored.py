@@ -371,3 +371,29 @@ def test_nodes_of_groups_are_actions() -> None:
     found = compare_scores(parts, space=labelspace.groups({"low": ["0", "1"], "high": ["2", "3"]}), actions="tree")
 
     assert {each.name for each in found.result.decided} == {"0", "1", "2", "3", "low", "high", "any"}
+
+
+def test_factors_of_costs_come_with_scores(tmp_path: Path) -> None:
+    (scores, y), (other, z) = both()
+    amounts = [torch.arange(len(each)).double() % 4 for each in (y, z)]
+    tables = []
+    for place, (rows, labels, stakes) in enumerate([(scores, y, amounts[0]), (other, z, amounts[1])]):
+        lines = [
+            ",".join(map(str, [*row, label, stake]))
+            for row, label, stake in zip(rows.tolist(), labels.tolist(), stakes.tolist(), strict=True)
+        ]
+        tables.append(tmp_path / f"{place}.csv")
+        tables[-1].write_text("\n".join(["0,1,2,y,amount", *lines]))
+    found = compare_scores(tables, cost=SQUARED, cost_column="amount", out=tmp_path)
+    paid = torch.tensor(SQUARED).double()[z, other.argmax(dim=1)] * amounts[1]
+    assert found.result.rows[0].argmax.cost == pytest.approx(float(paid.mean()))
+    parts = [
+        {"scores": rows, "y": labels, "cost_factors": stakes}
+        for rows, labels, stakes in [(scores, y, amounts[0]), (other, z, amounts[1])]
+    ]
+    same = compare_scores(parts, cost=SQUARED)
+    assert same.result.rows[0].min_cost == found.result.rows[0].min_cost
+    with pytest.raises(labelspace.InputError, match="cost_column.*for validation and test samples. Got none in"):
+        compare_scores([{"scores": scores, "y": y}, parts[1]], cost=SQUARED)
+    with pytest.raises(labelspace.InputError, match="a table with a column 'amout'"):
+        compare_scores(tables, cost=SQUARED, cost_column="amout")

@@ -29,6 +29,7 @@ TABLE: dict[str, Any] = {
 DATASETS = {
     "digits": lambda: data.load("digits"),
     "features, all trained on": lambda: data.load((X, np.arange(40) % 2), validation="none"),
+    "features with factors": lambda: data.load((X, np.arange(40) % 2), cost_factors=np.arange(40)),
     "texts with groups": lambda: data.load(TABLE, group_by="who", text="text"),
 }
 
@@ -44,6 +45,7 @@ def test_what_arrives_is_what_was_sent(tmp_path: Path, name: str) -> None:
             torch.testing.assert_close(other.x, own.x, rtol=0, atol=0)
             torch.testing.assert_close(other.y, own.y, rtol=0, atol=0)
             torch.testing.assert_close(other.groups, own.groups, rtol=0, atol=0)
+            torch.testing.assert_close(other.factors, own.factors, rtol=0, atol=0)
             assert other.text == own.text
             np.testing.assert_array_equal(other.digests, own.digests)
         assert (found.names, found.kind, found.key, found.vocabulary) == (

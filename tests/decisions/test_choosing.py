@@ -8,7 +8,7 @@ from torch.testing import assert_close
 
 from labelspace import InputError
 from labelspace.decisions import Temperature, VectorScaling
-from labelspace.decisions.choosing import FOLDS, allowed, chosen, fitted, folds, held_out_costs
+from labelspace.decisions.choosing import FOLDS, allowed, chosen, dealt, fitted, fitted_again, held_out_costs
 
 
 def rows(samples, classes, seed=0, bias=0.0):
@@ -53,8 +53,8 @@ def test_the_rarest_class_counts():
 
 def test_folds_have_the_same_classes_and_are_always_the_same():
     y = torch.tensor(np.random.default_rng(0).choice(4, p=[0.6, 0.2, 0.15, 0.05], size=203))
-    found = folds(y)
-    assert_close(found, folds(y))
+    found = dealt(y, 5)
+    assert_close(found, dealt(y, 5))
     counts = torch.stack([torch.bincount(y[found == number], minlength=4) for number in range(FOLDS)])
     assert int((counts.amax(dim=0) - counts.amin(dim=0)).max()) <= 1
     wanted = [len(out) for _, out in StratifiedKFold(FOLDS).split(y, y)]
@@ -66,7 +66,7 @@ def test_held_out_costs_are_those_of_fits_on_the_other_folds():
     table = torch.tensor([[0.0, 1.0], [3.0, 0.0]]).double()
     whole = VectorScaling().fit(logits, y)
     found = held_out_costs(logits, y, table, {"vector": whole})
-    fold = folds(y)
+    fold = dealt(y, 5)
     for number in range(FOLDS):
         out = fold == number
         tau = Temperature().fit(logits[~out], y[~out]).value
@@ -110,3 +110,16 @@ def test_what_is_asked_for_is_fitted_whatever_the_rows():
     assert fitted("matrix", logits, y).calibrator.kind == "matrix"
     with pytest.raises(InputError, match="must be of two classes"):
         fitted("isotonic", logits, y)
+
+
+def test_a_calibrator_is_fitted_to_other_rows() -> None:
+    scores, y = rows(400, 2, bias=1.0)
+    how = fitted("vector", scores, y)
+    again = fitted_again(how, scores[:200], y[:200])
+    alone = fitted("vector", scores[:200], y[:200])
+    assert again.temperature == pytest.approx(alone.temperature)
+    assert again.calibrator is not None
+    assert alone.calibrator is not None
+    assert_close(again.calibrator.apply(scores), alone.calibrator.apply(scores), rtol=1e-5, atol=1e-6)
+    curve = fitted("isotonic", scores, y)
+    assert fitted_again(curve, scores[y == 0], y[y == 0]) is curve  # one class says nothing of a curve between two

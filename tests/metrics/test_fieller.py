@@ -41,3 +41,18 @@ def test_a_mean_that_may_be_zero_has_no_interval() -> None:
 
 def test_nothing_that_varies_has_no_width() -> None:
     assert RatioTest(np.full((2, 4), 1.5), np.full((2, 4), 2.0)).accepted(0.75, 1.0, 0.95, 0.0) == (0.75, 0.75)
+
+
+def test_refits_add_the_variance_of_the_jackknife() -> None:
+    random = np.random.default_rng(0)
+    a, b = random.exponential(size=(4, 30)), random.exponential(size=(4, 30)) + 0.5
+    above, below = random.normal(0.8, 0.05, size=10), random.normal(1.0, 0.03, size=10)
+    plain, more = RatioTest(a, b), RatioTest(a, b, (above, below))
+    for theta in (0.0, 0.7, 1.3):
+        apart = above - theta * below
+        jackknife = 0.9 * ((apart - apart.mean()) ** 2).sum()
+        before, after = plain.spread(theta), more.spread(theta)
+        assert after.variance == pytest.approx(before.variance + jackknife)
+        freedom = after.variance**2 / (before.variance**2 / before.freedom + jackknife**2 / 9)
+        assert after.freedom == pytest.approx(freedom)
+    assert RatioTest(a, b, (np.ones(10), np.ones(10))).spread(0.5) == plain.spread(0.5)

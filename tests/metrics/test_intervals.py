@@ -306,3 +306,35 @@ def test_chances_are_those_of_the_interval() -> None:
 def test_chances_refuse_what_is_no_interval(arguments, message) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
         chances(**({"interval": Interval(0.0, -1.0, 1.0, 0.95, 6, 10), "margin": 0.1} | arguments))
+
+
+@pytest.mark.parametrize("relative", [True, False])
+def test_refits_widen_the_interval_and_its_p_value_together(relative):
+    generator = torch.Generator().manual_seed(0)
+    a, b = (torch.rand(4, 200, generator=generator).double() + level for level in (0.9, 1.0))
+    refits = tuple(table.mean() + 0.1 * torch.randn(10, generator=generator).double() for table in (a, b))
+    plain = paired_interval(a, b, relative=relative)
+    found = paired_interval(a, b, relative=relative, refits=refits)
+    assert found.estimate == plain.estimate
+    assert found.low < plain.low
+    assert plain.high < found.high
+    assert plain.p_value < 0.05 < found.p_value
+    assert found.low < 0 < found.high
+    apart = refits[0] - refits[1]
+    if not relative:  # the variance of the difference, of which the jackknife's is nearly all
+        width = (found.high - found.low) / 2
+        jackknife = float(0.9 * ((apart - apart.mean()) ** 2).sum()) ** 0.5
+        assert 1.9 * jackknife < width < 2.4 * jackknife
+
+
+@pytest.mark.parametrize(
+    ("refits", "message"),
+    [
+        (([1.0, 2.0], [1.0]), "as many means of `a` as of `b`, at least two. Got 2 and 1"),
+        (([1.0], [1.0]), "Got 1 and 1"),
+        (3.0, "means of `a` and of `b`"),
+    ],
+)
+def test_refits_that_are_none(refits, message):
+    with pytest.raises(ValueError, match=message):
+        paired_interval(torch.ones(2, 3), torch.ones(2, 3), refits=refits)

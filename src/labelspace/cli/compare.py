@@ -47,7 +47,7 @@ Example: labelspace compare --scores val.npz test.npz --cost prices.csv"""
 
 PRINTED = ("as_json", "as_markdown", "methods_text")
 # what is heeded beside these two flags
-OF_TABLES = ("label", "group_by", "ignore")
+OF_TABLES = ("label", "group_by", "ignore", "cost_column")
 WITH_SCORES = frozenset(
     [
         *OF_TABLES,
@@ -204,6 +204,7 @@ def compare(
     label: shared.Label = None,
     text: shared.Text = None,
     group_by: shared.GroupBy = None,
+    cost_column: shared.CostColumn = None,
     missing: shared.Missing = None,
     ignore: shared.Ignore = None,
     resize: shared.Resize = None,
@@ -252,6 +253,7 @@ def compare(
             label=label or "y",
             group_by=group_by or "groups",
             ignore=ignore or (),
+            cost_column=cost_column,
             margin=MARGIN if margin is None else margin,
             level=LEVEL if level is None else level,
             actions=tree_only(actions),
@@ -272,6 +274,7 @@ def compare(
         label=label,
         text=text,
         group_by=group_by,
+        cost_column=cost_column,
         missing=missing,
         ignore=ignore,
         resize=resize,

@@ -10,7 +10,19 @@ from typing import ParamSpec
 from labelspace._checks import InputError, Setting
 
 # options of data that have a flag of their own; everything else goes through --data-option
-OF_DATA = ("label", "text", "group_by", "missing", "ignore", "resize", "delimiter", "classes", "validation", "data_dir")
+OF_DATA = (
+    "label",
+    "text",
+    "group_by",
+    "cost_column",
+    "missing",
+    "ignore",
+    "resize",
+    "delimiter",
+    "classes",
+    "validation",
+    "data_dir",
+)
 COMMANDS = (
     "train",
     "compare",

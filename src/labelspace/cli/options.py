@@ -24,6 +24,10 @@ GroupBy = Annotated[
     str | None,
     typer.Option("--group-by", help="Column of groups (for folders of pictures a pattern) kept on one side."),
 ]
+CostColumn = Annotated[
+    str | None,
+    typer.Option("--cost-column", help="Column of numbers that multiply each sample's prices (an amount); no feature."),
+]
 Missing = Annotated[
     str | None,
     typer.Option("--missing", help="Rule for missing values: error, indicator (filled and marked), median or drop."),
@@ -113,6 +117,7 @@ def reader_options(
     label: str | None = None,
     text: str | None = None,
     group_by: str | None = None,
+    cost_column: str | None = None,
     missing: str | None = None,
     ignore: list[str] | None = None,
     resize: str | None = None,
@@ -132,6 +137,7 @@ def reader_options(
         "label": label,
         "text": text,
         "group_by": group_by,
+        "cost_column": cost_column,
         "missing": missing,
         "ignore": list(ignore) if ignore else None,
         "resize": None if resize is None else _size(resize),

@@ -50,6 +50,10 @@ def predict(
             help='How frequent classes are in NEW, if not as in the validation data: "ill=2%,well=98%", or a file.',
         ),
     ] = None,
+    cost_column: Annotated[
+        str | None,
+        typer.Option(help="Column of NEW that multiplies each sample's prices, as in compare: weighed against limits."),
+    ] = None,
     keep: Annotated[
         list[str] | None, typer.Option(help="A column of NEW to write along, such as an id; repeatable.")
     ] = None,
@@ -98,12 +102,13 @@ def predict(
         of = alone.load(place, allow_damaged)
         decision = _asked(of.decision, abstain_cost, prior)
         met = alone.Met()
-        found = alone.decisions(of._replace(decision=decision), new, met, keep or [], extra)
+        found = alone.decisions(of._replace(decision=decision), new, met, keep or [], extra, cost_column)
         _write(Written(place, decision, None), new, found, met, output, as_json, spreadsheet)
         return
     prepared = predictions.ready(run, allow_damaged=allow_damaged)
     if prepared.run.preprocessing["kind"] == "sequences":
         asked = {"--abstain-cost": abstain_cost, "--prior": prior, "--keep": keep, "--spreadsheet": spreadsheet or None}
+        asked |= {"--cost-column": cost_column}
         asked |= {"--per-class": per_class or None, "--expected-cost": expected_cost or None}
         translate(prepared.run, new, output, beam, device, as_json, [name for name, value in asked.items() if value])
         return
@@ -113,7 +118,7 @@ def predict(
         check_output("predict", output, new, TABLES)
     prepared = prepared._replace(decision=_asked(prepared.decision, abstain_cost, prior))
     tally = predictions.Tally()
-    found = predictions.predictions(prepared, new, tally, keep or [], device, extra)
+    found = predictions.predictions(prepared, new, tally, keep or [], device, extra, cost_column)
     of_run = Written(prepared.run.folder, prepared.decision, prepared.run)
     _write(of_run, new, found, tally, output, as_json, spreadsheet)
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from labelspace import metrics
 from labelspace.metrics import Interval
 
+Refits = tuple[Tensor, Tensor]  # ``(parts,)`` each, see ``metrics.paired_interval``
 FEW = 20  # samples that carry a difference, below which nothing is decided
 FEW_GROUPS, CARRYING = 10, 6  # the same of groups: how many there are, and how many carry it
 
@@ -61,7 +62,12 @@ def resting(costs: Tensor, reference: Tensor, groups: Tensor | None = None) -> R
 
 
 def change_of(
-    costs: Tensor, reference: Tensor, level: float, groups: Tensor | None = None, fixed: bool = False
+    costs: Tensor,
+    reference: Tensor,
+    level: float,
+    groups: Tensor | None = None,
+    fixed: bool = False,
+    refits: Refits | None = None,
 ) -> Interval | None:
     """Return the relative change of the mean cost; None where the reference makes no costly mistake.
 
@@ -75,8 +81,9 @@ def change_of(
         groups: of the samples.
         fixed: whether the question is about these very models. One model each then has an interval, over samples
             alone; it says nothing about what another training would give.
+        refits: mean costs of both after what is fitted on validation data was fitted again without some of them.
     """
-    found = unguarded_change_of(costs, reference, level, groups, fixed)
+    found = unguarded_change_of(costs, reference, level, groups, fixed, refits)
     few = None if found is None or found.low is None else resting(costs, reference, groups)
     if found is None or found.low is None or found.high is None or few is None:
         return found
@@ -91,7 +98,12 @@ def change_of(
 
 
 def unguarded_change_of(
-    costs: Tensor, reference: Tensor, level: float, groups: Tensor | None = None, fixed: bool = False
+    costs: Tensor,
+    reference: Tensor,
+    level: float,
+    groups: Tensor | None = None,
+    fixed: bool = False,
+    refits: Refits | None = None,
 ) -> Interval | None:
     """Return the change as ``change_of`` does, however few samples carry it: nothing may be decided by it alone."""
     if float(reference.mean()) <= 0:
@@ -100,7 +112,7 @@ def unguarded_change_of(
     # the one model twice: seeds that do not differ add nothing to the variance, and only samples are left to chance
     times = 2 if single else 1
     tables = costs.repeat(times, 1), reference.repeat(times, 1)
-    found = metrics.paired_interval(tables[0], tables[1], groups=groups, level=level, relative=True)
+    found = metrics.paired_interval(*tables, groups=groups, level=level, relative=True, refits=refits)
     return replace(found, seeds=1, note="over test samples alone: these models, not others") if single else found
 
 

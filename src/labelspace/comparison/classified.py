@@ -15,7 +15,7 @@ from labelspace.comparison.entries import Entry
 from labelspace.comparison.folder import BEST, write_geometry
 from labelspace.comparison.headline import NOTHING_YET, advice
 from labelspace.comparison.judging import Found, Shuffle, Trained, best_seed, candidates
-from labelspace.comparison.knowledge import Doing, Knowledge, Spoken, gather
+from labelspace.comparison.knowledge import Doing, Knowledge, Spoken, factor_of, gather
 from labelspace.comparison.learned import constant_row, doubts
 from labelspace.comparison.outcome import Judge, Outcome, Scores
 from labelspace.comparison.plan import EACH, Plan
@@ -59,7 +59,8 @@ class Classified:
         """Gather what is known."""
         # what the data say of classes comes from the labels that are trained on: clean ones would leak through it
         labels = training_labels(job)
-        knowledge = gather(space, cost, job.dataset, labels, Doing(plan.actions, plan.capacity))
+        doing = Doing(plan.actions, plan.capacity, factor_of(job.dataset))
+        knowledge = gather(space, cost, job.dataset, labels, doing)
         judge = knowledge.judge(job.dataset.names, job.dataset.test.y, plan.probabilities, plan.calibration)
         return cls(plan, job.dataset, knowledge, judge, labels)
 
@@ -111,7 +112,8 @@ class Classified:
         asked = self.judge.inverted and entry.option == "smoothing" and invertible
         if asked and strength is not None and not _learned(runs[0]):
             targets = runs[0].space.relations().targets(strength)
-        return Outcome([scores_of(run) for run in runs], self.judge, targets)
+        groups = self.dataset.validation.groups
+        return Outcome([scores_of(run)._replace(validation_groups=groups) for run in runs], self.judge, targets)
 
     def found(self, trained: Sequence[Trained], problems: Sequence[str], shuffle: Shuffle) -> Found:
         """Judge all rows; of a structured one that is cheaper, ask for shuffled forms."""
@@ -119,7 +121,7 @@ class Classified:
         outcomes = [each.outcome for each in trained if isinstance(each.outcome, Outcome)]
         pairs = zip(outcomes, trained, strict=True)
         rows = against_reference([make_row(outcome, **each.about()) for outcome, each in pairs], level, groups)
-        constant = constant_row(self.labels, outcomes[0])
+        constant = constant_row(self.labels, outcomes[0], self.dataset.train.factors)
         several = averaged(rows, trained)
         outcomes += [each.outcome for each in several if isinstance(each.outcome, Outcome)]
         added = [
@@ -198,7 +200,14 @@ def _pooled(shuffled: Sequence[Trained]) -> list[Judged]:
 def scores_of(run: Run) -> Scores:
     """Return what a run said of validation and test data."""
     found = run.scores
-    return Scores(found["validation_scores"], found["validation_y"], found["test_scores"], found["test_y"])
+    return Scores(
+        found["validation_scores"],
+        found["validation_y"],
+        found["test_scores"],
+        found["test_y"],
+        found.get("validation_factors"),
+        found.get("test_factors"),
+    )
 
 
 def _learned(run: Run) -> bool:

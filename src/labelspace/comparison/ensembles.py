@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from labelspace.comparison.judging import Trained
-from labelspace.comparison.outcome import Outcome, Scores
+from labelspace.comparison.outcome import Outcome
 from labelspace.comparison.rows import Judged
 from labelspace.metrics import accuracy, nll
 from labelspace.models.fitted import FLOOR
@@ -28,7 +28,7 @@ def ensemble(each: Trained) -> Trained:
     assert isinstance(outcome, Outcome)
     first = outcome.scores[0]
     validation, test = _mean(outcome.validation_probabilities), _mean(outcome.probabilities)
-    scores = Scores(validation, first.validation_y, test, first.test_y)
+    scores = first._replace(validation=validation, test=test)
     entry = each.entry._replace(label=f"{count} × {each.entry.label}", role="ensemble", of=each.entry.label)
     return Trained(entry, [], each.options, each.runs, Outcome([scores], outcome.judge, calibrated=outcome.calibrated))
 

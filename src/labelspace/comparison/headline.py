@@ -65,7 +65,7 @@ def _ways(rows: Sequence[Judged], groups: Tensor | None, level: float) -> list[H
     reference, found = rows[0], []
     winner = next((row for row in rows if row.winner), None)
     if reference.min_cost is not None:
-        moved = change_of(reference.costs, reference.plain_costs, level, groups, fixed=True)
+        moved = saved_by_decisions(reference, level, groups)
         before, after = reference.argmax.cost, reference.min_cost.cost
         found.append(Help("decisions", "minimum cost instead of argmax", before, after, moved))
     if winner is not None:
@@ -76,10 +76,22 @@ def _ways(rows: Sequence[Judged], groups: Tensor | None, level: float) -> list[H
     if rival is not None:
         network = max((row for row in rows if row.role in ("reference", "method")), key=lambda row: row.merit)
         same = rival.costs.shape == network.costs.shape
-        moved = change_of(rival.costs, network.costs, level, groups, fixed=True) if same else None
+        refits = rival.refits_beside(network)
+        moved = change_of(rival.costs, network.costs, level, groups, True, refits) if same else None
         how = f"{rival.label} instead of the network with {network.label}"
         found.append(Help("the classifier", how, network.headline.cost, rival.headline.cost, moved))
     return found
+
+
+def saved_by_decisions(row: Judged, level: float, groups: Tensor | None) -> Interval | None:
+    """Return the change of the cost from calling the likeliest class to decisions of least expected cost.
+
+    Args:
+        row: of one method or model.
+        level: of the interval.
+        groups: of the test samples.
+    """
+    return change_of(row.costs, row.plain_costs, level, groups, True, row.refits_beside_argmax())
 
 
 def worth(best: Judged, reference: Judged) -> str:
@@ -167,7 +179,7 @@ def _decided(taken: Judged, groups: Tensor | None, level: float) -> str:
     """Return what decisions save of what is taken."""
     if taken.min_cost is None:
         return ""
-    moved, before = change_of(taken.costs, taken.plain_costs, level, groups, fixed=True), costs(taken.argmax.cost)[0]
+    moved, before = saved_by_decisions(taken, level, groups), costs(taken.argmax.cost)[0]
     if moved is None or moved.high is None or moved.high >= 0:
         return f"that these decisions cost less than argmax ({before}) is not shown"
     return f"the decisions save {percent(-moved.estimate, sign=False)} of what argmax costs ({before})"

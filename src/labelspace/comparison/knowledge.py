@@ -20,14 +20,22 @@ from labelspace.spec.prices import NEED_ORDER, ActionSpec, CostSpec, cost_words,
 from labelspace.spec.words import spoken_space
 
 IMBALANCE = 2.0  # the largest class of the test data against the smallest
+EACH = "each sample's factor"  # where no column has a name for it
 WORDS = {"ordinal": "order", "tree": "tree", "wordnet": "tree", "groups": "groups"}
 
 
 class Doing(NamedTuple):
-    """What can be done about samples: actions beside those that prices name, and how many samples some may get."""
+    """What can be done about samples: actions beside those that prices name, and how many samples some may get.
+
+    Args:
+        actions: beside those that prices name.
+        capacity: the largest share of samples for some of them.
+        factor: what the prices of each sample are multiplied by, in words; empty for nothing.
+    """
 
     actions: ActionSpec = None
     capacity: Mapping[str, float] | None = None
+    factor: str = ""
 
 
 class Spoken(NamedTuple):
@@ -45,6 +53,7 @@ class Knowledge(NamedTuple):
     cost: LabelSpace
     spoken: Spoken
     offer: str = ""
+    factor: str = ""  # what the prices of each sample are multiplied by, in words
 
     @property
     def word(self) -> str:
@@ -75,7 +84,7 @@ class Knowledge(NamedTuple):
         levels = self.space is not None and self.space.source.get("builder") in ("tree", "groups")
         return Judge(
             cost=self.cost.matrix.double() if table is None else table.prices,
-            priced=has_prices(self.cost),
+            priced=has_prices(self.cost) or bool(self.factor),
             ranks=self._ranks(names),
             imbalanced=bool(counts.max() > IMBALANCE * counts.min()),
             tree=self.space if levels else None,
@@ -101,18 +110,34 @@ def gather(
     """
     found, doing = _space(space, dataset, labels), doing or Doing()
     given = implied(found) if cost is None and doing.actions is None else _prices(cost, dataset, found, doing.actions)
-    told = known(found, limited(prices("uniform", dataset.names) if given is None else given, doing.capacity))
+    price = limited(prices("uniform", dataset.names) if given is None else given, doing.capacity)
+    told = known(found, price, doing.factor)
     return told._replace(offer=_offer(dataset)) if found is None else told
 
 
-def known(space: LabelSpace | None, cost: LabelSpace) -> Knowledge:
-    """Return a space and prices with the words for both."""
+def factor_of(dataset: Dataset) -> str:
+    """Return what the prices of each sample are multiplied by, in words; empty where that is nothing."""
+    if dataset.test.factors is None:
+        return ""
+    return dataset.source.get("options", {}).get("cost_column") or EACH
+
+
+def known(space: LabelSpace | None, cost: LabelSpace, factor: str = "") -> Knowledge:
+    """Return a space and prices with the words for both.
+
+    Args:
+        space: what is known about the classes.
+        cost: the prices.
+        factor: what those of each sample are multiplied by.
+    """
     about, example = cost_words(cost)
     if not has_prices(cost):
         about = "every mistake costs 1"
     limits = capacity_of(cost) or {}
     about += "".join(f", at most {100 * share:.4g}\N{NARROW NO-BREAK SPACE}% {name}" for name, share in limits.items())
-    return Knowledge(space, cost, Spoken(None if space is None else spoken_space(space), about, example))
+    about += f", times {factor}" if factor else ""
+    spoken = Spoken(None if space is None else spoken_space(space), about, example)
+    return Knowledge(space, cost, spoken, factor=factor)
 
 
 def discriminants(dataset: Dataset, labels: Tensor) -> LabelSpace | None:

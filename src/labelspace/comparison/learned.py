@@ -25,7 +25,7 @@ LONGER = "train longer (--epochs, --budget)"
 MEMORISED = 0.5  # of the validation loss: a training loss below it was learned by heart
 
 
-def constant_row(labels: Tensor, like: Outcome) -> Judged:
+def constant_row(labels: Tensor, like: Outcome, factors: Tensor | None = None) -> Judged:
     """Return the row of what calls one class whatever it is shown: the most frequent one, and the one of least cost.
 
     Which ones, labels say that are no part of the test.
@@ -33,9 +33,10 @@ def constant_row(labels: Tensor, like: Outcome) -> Judged:
     Args:
         labels: of the training samples, as they are trained on; of the validation samples where only scores are known.
         like: of the reference, whose samples it is judged on.
+        factors: what the prices of these samples are multiplied by: a sample counts as often.
     """
-    judge = like.judge
-    counts = torch.bincount(labels[labels >= 0], minlength=len(judge.cost)).double()
+    judge, known = like.judge, labels >= 0
+    counts = torch.bincount(labels[known], None if factors is None else factors[known], len(judge.cost)).double()
     # a class that never comes is as unlikely as can be, and no more: its logarithm must be finite
     chance = (counts / counts.sum().clamp_min(1)).clamp_min(1e-12).log()
     scores = [_same(chance, each) for each in like.scores]
@@ -50,7 +51,7 @@ def constant_row(labels: Tensor, like: Outcome) -> Judged:
 def _same(chance: Tensor, like: Scores) -> Scores:
     """Return the same scores for every sample."""
     validation, test = (chance.expand(len(y), -1) for y in (like.validation_y, like.test_y))
-    return Scores(validation, like.validation_y, test, like.test_y)
+    return like._replace(validation=validation, test=test)
 
 
 def doubts(

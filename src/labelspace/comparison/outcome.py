@@ -24,6 +24,9 @@ class Scores(NamedTuple):
     validation_y: Tensor
     test: Tensor
     test_y: Tensor
+    validation_factors: Tensor | None = None  # what prices are multiplied by, where samples differ in that
+    test_factors: Tensor | None = None
+    validation_groups: Tensor | None = None  # what belongs together
 
 
 class Judge(NamedTuple):
@@ -65,12 +68,13 @@ class Outcome:
     @cached_property
     def calibrators(self) -> list[Chosen]:
         """Return how each seed's scores become probabilities, chosen and fitted on validation data."""
-        return [self._calibrator(self._logits(each.validation), each.validation_y) for each in self.scores]
+        return [self._calibrator(each) for each in self.scores]
 
-    def _calibrator(self, logits: Tensor, y: Tensor) -> Chosen:
+    def _calibrator(self, scores: Scores) -> Chosen:
         kind = self.judge.calibration if self.calibrated else "none"
+        logits, y = self.logits(scores.validation), scores.validation_y
         if kind == "auto" and self.judge.priced:
-            return chosen(logits, y, self.judge.cost)
+            return chosen(logits, y, self.judge.cost, scores.validation_factors)
         # where mistakes cost the same the model's own likeliest class is called, and a temperature never changes that
         return fitted("temperature" if kind == "auto" else kind, logits, y)
 
@@ -79,7 +83,8 @@ class Outcome:
         """Return one temperature per seed, fitted on validation data."""
         return [each.temperature for each in self.calibrators]
 
-    def _logits(self, scores: Tensor) -> Tensor:
+    def logits(self, scores: Tensor) -> Tensor:
+        """Return scores, or where a known smoothing is undone those behind them."""
         if self.targets is None:
             return scores
         return inverted_logits(scores, self.targets)
@@ -111,8 +116,10 @@ class Outcome:
         ]
         if judge.capacity is None:
             return found
-        pairs = zip(found, self.scores, strict=True)
-        return [each.with_capacity(scores.validation, judge.capacity) for each, scores in pairs]
+        return [
+            each.with_capacity(scores.validation, judge.capacity, weights=scores.validation_factors)
+            for each, scores in zip(found, self.scores, strict=True)
+        ]
 
     @cached_property
     def _judged(self) -> dict[str, list[Judged]]:
@@ -123,7 +130,7 @@ class Outcome:
         # beside decisions of least cost, argmax is what the model itself calls the likeliest
         parts = {rule: pairs if rule == self.judge.rule else plain for rule in rules}
         return {
-            rule: [by.judge(each.test, each.test_y, self.judge.cost) for by, each in part]
+            rule: [by.judge(each.test, each.test_y, self.judge.cost, each.test_factors) for by, each in part]
             for rule, part in parts.items()
         }
 
@@ -177,7 +184,9 @@ class Outcome:
     @cached_property
     def _validation(self) -> list[Judged]:
         pairs = zip(self.deciders, self.scores, strict=True)
-        return [by.judge(each.validation, each.validation_y, self.judge.cost) for by, each in pairs]
+        return [
+            by.judge(each.validation, each.validation_y, self.judge.cost, each.validation_factors) for by, each in pairs
+        ]
 
     @property
     def validation_probabilities(self) -> list[Tensor]:
@@ -243,7 +252,7 @@ class Outcome:
 
     def calibration(self) -> dict[str, float]:
         """Return calibration error before and after it, likelihood, and the area under risk–coverage."""
-        before = [self._logits(each.test).double().softmax(dim=1) for each in self.scores]
+        before = [self.logits(each.test).double().softmax(dim=1) for each in self.scores]
         ys = [each.test_y for each in self.scores]
         return {
             "ece": _mean([metrics.calibration_error(p, y) for p, y in zip(before, ys, strict=True)]),

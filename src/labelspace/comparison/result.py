@@ -212,7 +212,7 @@ def costly_pictures(folder: Path, result: Result, count: int, allow_damaged: boo
     run, decision = ready(folder / "best", allow_damaged=allow_damaged)
     y, names = run.scores["test_y"], result.data.names
     prices = decision.cost if isinstance(decision.cost, Tensor) else None
-    judged = decision.judge(run.scores["test_scores"], y, prices)
+    judged = decision.judge(run.scores["test_scores"], y, prices, run.scores.get("test_factors"))
     called, costs, done = judged.actions, judged.costs, decision.action_names
     worst = [place for place in costs.argsort(descending=True, stable=True).tolist() if costs[place] > 0]
     pairs = [(int(y[place]), int(called[place])) for place in worst]

@@ -7,8 +7,9 @@ from pydantic import ConfigDict, Field
 from torch import Tensor
 
 from labelspace import metrics
-from labelspace.comparison.change import change_of
+from labelspace.comparison.change import Refits, change_of
 from labelspace.comparison.outcome import Outcome
+from labelspace.comparison.refitted import refitted_costs
 from labelspace.metrics import Interval
 from labelspace.results import Change, Control, Listed, Numbers, Options, Role, Row, Strength, Trial
 
@@ -53,6 +54,7 @@ class Judged(Compared):
         right: 1 where the headline decision was right.
         plain_right: 1 where the likeliest class was right.
         plain_costs: test cost when the likeliest class is called.
+        refits: mean test costs after refits without some validation data, see ``refitted_costs``.
     """
 
     validation_cost: float
@@ -61,6 +63,15 @@ class Judged(Compared):
     right: Tensor = Field(repr=False)
     plain_right: Tensor = Field(repr=False)
     plain_costs: Tensor = Field(repr=False)
+    refits: Tensor | None = Field(None, repr=False)
+
+    def refits_beside(self, other: "Judged") -> Refits | None:
+        """Return the refits of this row and of another; None where either has none."""
+        return None if self.refits is None or other.refits is None else (self.refits, other.refits)
+
+    def refits_beside_argmax(self) -> Refits | None:
+        """Return the refits of this row, and those of calling the likeliest class, which none of them changes."""
+        return None if self.refits is None else (self.refits, self.plain_costs.mean().expand(len(self.refits)))
 
 
 class About(TypedDict, total=False):
@@ -98,6 +109,7 @@ def make_row(outcome: Outcome, **about: Unpack[About]) -> Judged:
             "right": outcome.right(rule),
             "plain_right": outcome.right("argmax"),
             "plain_costs": outcome.costs("argmax"),
+            "refits": refitted_costs(outcome),
         }
     )
 
@@ -119,7 +131,7 @@ def against_reference(rows: Sequence[Judged], level: float, groups: Tensor | Non
 
     def change(number: int, row: Judged) -> Interval | None:
         wanted = level_of if winner is not None and number == winner.number else level
-        return change_of(row.costs, rows[0].costs, wanted, groups, fixed)
+        return change_of(row.costs, rows[0].costs, wanted, groups, fixed, row.refits_beside(rows[0]))
 
     return corrected(rows, [change(number, row) for number, row in enumerate(rows[1:], 1)], winner)
 

@@ -71,7 +71,7 @@ def folder_for(out: str | Path, gathered: Gathered, knowledge: Knowledge, asked:
     """
     content = hashlib.blake2b(digest_size=16)
     for scores in (scores for model in gathered.models for scores in model.scores):
-        for part in scores:
+        for part in filter(torch.is_tensor, scores):
             content.update(part.contiguous().numpy().tobytes())
     spaces = [_digest(space) for space in (knowledge.cost, knowledge.space)]
     names = [model.name for model in gathered.models]
@@ -119,6 +119,8 @@ def leave(folder: Path, gathered: Gathered, found: Found, result: Result) -> Non
 def _bytes(scores: Scores) -> bytes:
     parts = {"validation_scores": scores.validation, "validation_y": scores.validation_y}
     parts |= {"test_scores": scores.test, "test_y": scores.test_y}
+    factors = {"validation_factors": scores.validation_factors, "test_factors": scores.test_factors}
+    parts |= {name: part for name, part in factors.items() if part is not None}
     return save({name: _small(part).contiguous() for name, part in parts.items()})
 
 
@@ -134,5 +136,6 @@ def _take_best(folder: Path, gathered: Gathered, found: Found, result: Result) -
     row, seed = found.chosen
     decision, model = found.outcomes[row].deciders[seed], gathered.models[row]
     scores = model.scores[seed]
-    text = decision_card(decision, gathered.kind, model.name, scores.test, scores.test_y, result)
+    test = scores.test, scores.test_y
+    text = decision_card(decision, gathered.kind, model.name, *test, result, scores.test_factors)
     take_decision(Alone(decision, gathered.kind, model.name), folder / folders.BEST, text)

@@ -10,6 +10,7 @@ from torch import Tensor
 from labelspace import _checks
 from labelspace.comparison.outcome import Scores
 from labelspace.comparison.score_names import ASKED, class_places, name_columns, priced_names, shared_names, strays
+from labelspace.data import factors
 from labelspace.data.memory import SPELLINGS
 from labelspace.metrics.crossed import units_of
 from labelspace.serving.score_files import MEMBERS, PARTS, Beside, Sheet, checked, in_order, read
@@ -76,14 +77,12 @@ def gather_scores(
     ordered = [in_order(*pair, naming.classes) for pair in zip(values, (each.names for each in sheets), strict=True)]
     notes = [*naming.notes, *(note for given in found for note in given.notes), *strays(ordered, y, naming)]
     known_kind, logits = as_logits(list(map(Table, (sheet.origin for sheet in sheets), ordered)), kind)
-    models = []
+    models, beside_y = [], (*_factors(found, y), _groups(found, 0, y))
     for number, given in enumerate(found):
         first, second = 2 * number, 2 * number + 1
         seeds = zip(logits[first], logits[second], strict=True)
-        models.append(Model(given.name, [Scores(a, y[first], b, y[second]) for a, b in seeds]))
+        models.append(Model(given.name, [Scores(a, y[first], b, y[second], *beside_y) for a, b in seeds]))
     _same_samples(models)
-    grouped = next((given for given in found if given.sheets[1].groups is not None), None)
-    groups = None if grouped is None else units_of("compare", grouped.sheets[1].groups, len(y[1]))
     return Gathered(
         models,
         known_kind,
@@ -91,8 +90,32 @@ def gather_scores(
         naming.words,
         tuple(notes),
         names is not None or any(sheet.names for sheet in sheets),
-        None if groups is None else torch.from_numpy(groups),
+        _groups(found, 1, y),
     )
+
+
+def _groups(found: Sequence[Given], part: int, y: Sequence[Tensor]) -> Tensor | None:
+    """Return what belongs together in validation (0) or test (1), where some model says so."""
+    given = next((each.sheets[part].groups for each in found if each.sheets[part].groups is not None), None)
+    return None if given is None else torch.from_numpy(units_of("compare", given, len(y[part])))
+
+
+def _factors(found: Sequence[Given], y: Sequence[Tensor]) -> list[Tensor | None]:
+    """Return what the prices of validation and test samples are multiplied by, where some model says so."""
+    given = next((each for each in found if any(sheet.factors is not None for sheet in each.sheets)), None)
+    if given is None:
+        return [None, None]
+    made: list[Tensor | None] = []
+    for sheet, labels in zip(given.sheets, y, strict=False):
+        if sheet.factors is None:
+            got = f"none in {sheet.origin}"
+            raise _checks.fail("compare", "cost_column", "given for validation and test samples", got)
+        values = factors.listed(sheet.factors)
+        if len(values) != len(labels):
+            expected = f"one number for each of {len(labels)} samples"
+            raise _checks.fail("compare", "cost_column", expected, f"{len(values)} in {sheet.origin}")
+        made.append(torch.from_numpy(factors.checked("compare", "cost_column", values)))
+    return made
 
 
 def _by_model(scores: object) -> dict[str, object]:

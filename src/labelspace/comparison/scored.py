@@ -12,7 +12,7 @@ from labelspace import _checks
 from labelspace._tables import is_there
 from labelspace.comparison.decided import collapses, decided, done
 from labelspace.comparison.headline import advice
-from labelspace.comparison.knowledge import Doing, Knowledge, known
+from labelspace.comparison.knowledge import EACH, Doing, Knowledge, known
 from labelspace.comparison.learned import constant_row, unhelped
 from labelspace.comparison.outcome import Outcome
 from labelspace.comparison.result import Comparison
@@ -43,6 +43,7 @@ def compare_scores(
     label: str = "y",
     group_by: str = "groups",
     ignore: Sequence[str] = (),
+    cost_column: str | None = None,
     margin: float = MARGIN,
     level: float = LEVEL,
     out: str | Path | None = None,
@@ -75,6 +76,8 @@ def compare_scores(
         label: the column of labels in tables.
         group_by: the column of groups in tables, if there is one.
         ignore: columns of tables that are no classes.
+        cost_column: the column of tables that the prices of each sample are multiplied by, such as an amount; beside
+            arrays these numbers are called ``cost_factors``.
         margin: relative changes within ± this do not matter, in (0, 1].
         level: of the intervals, in (0, 1).
         out: the folder that holds comparisons: one of its own is made there, for the page and the best decision, which
@@ -97,8 +100,10 @@ def compare_scores(
     _checks.number("compare", "margin", margin, low=0, high=1, open_low=True)
     _checks.number("compare", "level", level, low=0, high=1, open_low=True, open_high=True)
     how = cast(Calibration, _checks.choice("compare", "calibration", calibration, CALIBRATIONS))
-    gathered = gather_scores(scores, Beside(label, group_by, ignore), cost, names, kind)
-    knowledge = _known(gathered, cost, space, Doing(actions, capacity))
+    beside = Beside(label, group_by, ignore, factors=cost_column)
+    gathered = gather_scores(scores, beside, cost, names, kind)
+    factor = (cost_column or EACH) if gathered.models[0].scores[0].test_factors is not None else ""
+    knowledge = _known(gathered, cost, space, Doing(actions, capacity, factor))
     judge = knowledge.judge(gathered.classes, gathered.models[0].scores[0].test_y, calibration=how)
     outcomes = [Outcome(model.scores, judge) for model in gathered.models]
     found = Found(knowledge, outcomes, choose(outcomes))
@@ -134,7 +139,7 @@ def _result(
     judge, first = found.outcomes[0].judge, gathered.models[0].scores[0]
     counts = {"validation": len(first.validation_y), "test": len(first.test_y)}
     run = None if folder is None else run_names(gathered.models[row], row)[seed]
-    constant = constant_row(first.validation_y, found.outcomes[0])
+    constant = constant_row(first.validation_y, found.outcomes[0], first.validation_factors)
     idle = unhelped(rows[row], constant, gathered.groups, verdict.level)
     collapsed = collapses(rows, found.outcomes, row, gathered.classes)
     return Result(
@@ -186,7 +191,8 @@ def _known(gathered: Gathered, cost: CostSpec, space: str | Path | LabelSpace | 
     with _said_without_names([] if gathered.named else [cost, space]):
         given = None if space is None else named(space, gathered.classes)
         spec = (implied(given) if cost is None else None) or cost
-        return known(given, limited(prices(spec, gathered.classes, given, doing.actions), doing.capacity))
+        price = limited(prices(spec, gathered.classes, given, doing.actions), doing.capacity)
+        return known(given, price, doing.factor)
 
 
 @contextmanager

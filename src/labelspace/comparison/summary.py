@@ -10,7 +10,7 @@ from torch import Tensor
 
 import labelspace
 from labelspace import metrics
-from labelspace.comparison.change import change_of
+from labelspace.comparison.headline import saved_by_decisions
 from labelspace.comparison.knowledge import Knowledge
 from labelspace.comparison.outcome import Judge, Outcome
 from labelspace.comparison.plan import TRAINING, Plan
@@ -147,8 +147,10 @@ def costliest(outcome: Outcome, names: Sequence[str]) -> tuple[Confusion, ...]:
     called, cost = torch.cat(outcome.actions(outcome.judge.rule)), outcome.judge.cost
     y, seeds = torch.cat([each.test_y for each in outcome.scores]), len(outcome.scores)
     columns = names if outcome.judge.actions is None else outcome.judge.actions
-    counts = torch.bincount(y * len(columns) + called, minlength=cost.numel()).reshape(cost.shape)
-    found = dearest(counts, cost, names, columns, LISTED)
+    cells, factors = y * len(columns) + called, [each.test_factors for each in outcome.scores]
+    known = torch.cat([each for each in factors if each is not None]) if None not in factors else None
+    counts, stakes = (torch.bincount(cells, weights, cost.numel()).reshape(cost.shape) for weights in (None, known))
+    found = dearest(counts, cost, names, columns, LISTED, stakes)
     return tuple(
         Confusion(
             true=each.true,
@@ -212,7 +214,7 @@ def _badly_priced(rows: Sequence[Judged], groups: Tensor | None, level: float) -
     reference = rows[0]
     if reference.min_cost is None or float(reference.plain_costs.mean()) <= 0:
         return []
-    dearer = change_of(reference.costs, reference.plain_costs, level, groups, fixed=True)
+    dearer = saved_by_decisions(reference, level, groups)
     if dearer is None or dearer.low is None or dearer.low <= 0:
         return []
     before, after = reference.argmax.cost, reference.min_cost.cost

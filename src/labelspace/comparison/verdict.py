@@ -8,8 +8,8 @@ from torch import Tensor
 
 from labelspace import metrics
 from labelspace.comparison.cause import Found, Shuffles, cause_of
-from labelspace.comparison.change import change_of, resting
-from labelspace.comparison.headline import costs, helps, worth
+from labelspace.comparison.change import resting
+from labelspace.comparison.headline import costs, helps, saved_by_decisions, worth
 from labelspace.comparison.rows import Judged
 from labelspace.metrics import Interval
 from labelspace.report.words import THIN, interval, percent
@@ -93,7 +93,7 @@ def doubted(verdict: Verdict, doubt: str) -> Verdict:
 
 def judge_decisions(row: Judged, margin: float, level: float, groups: Tensor | None = None) -> Verdict:
     """Return the verdict on one model: what minimum-cost decisions save against argmax."""
-    moved = change_of(row.costs, row.plain_costs, level, groups, fixed=True)
+    moved = saved_by_decisions(row, level, groups)
     kind = kind_of(moved, margin)
     said = [text for text in (_decided(row, moved, kind, margin), worth(row, row)) if text]
     return verdict_of(kind, "min-cost", moved, margin, None, False, said, level)

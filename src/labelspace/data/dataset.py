@@ -28,6 +28,7 @@ class Split:
         text: the texts before they became token ids, or None.
         digests: a fingerprint per row, by which the same content is found in two parts.
         answers: the target texts of sequences, or None.
+        factors: what the prices of each sample are multiplied by, float64, or None.
     """
 
     x: Tensor
@@ -36,6 +37,7 @@ class Split:
     text: tuple[str, ...] | None = None
     digests: Digests | None = field(default=None, repr=False)
     answers: tuple[str, ...] | None = None
+    factors: Tensor | None = None
 
     def __len__(self) -> int:
         """Return the number of samples."""
@@ -43,12 +45,12 @@ class Split:
 
     def take(self, rows: Tensor) -> "Split":
         """Return some of the samples, in the order of ``rows``."""
-        groups = None if self.groups is None else self.groups[rows]
+        groups, factors = (None if each is None else each[rows] for each in (self.groups, self.factors))
         text, answers = (
             None if texts is None else tuple(texts[row] for row in rows.tolist()) for texts in (self.text, self.answers)
         )
         found = None if self.digests is None else self.digests[rows.numpy()]
-        return Split(self.x[rows], self.y[rows], groups, text, found, answers)
+        return Split(self.x[rows], self.y[rows], groups, text, found, answers, factors)
 
 
 @dataclass(frozen=True, eq=False)

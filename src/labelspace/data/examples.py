@@ -25,6 +25,7 @@ USUAL: Mapping[str, _Usual] = {
     "label": _Usual("label", "the column of labels"),
     "text": _Usual("text", "learn from the texts of one column"),
     "group_by": _Usual("patient", "keep what belongs together in one part"),
+    "cost_column": _Usual("amount", "multiply the prices of each row by a column"),
     "numeric": _Usual(["size"], "a column of numbers, whatever it looks like"),
     "categorical": _Usual(["code"], "a column of categories, whatever it looks like"),
     "ignore": _Usual(["id"], "leave a column out"),
@@ -47,6 +48,7 @@ USUAL: Mapping[str, _Usual] = {
     "longest": _Usual(50, "how long texts may be, in tokens"),
     "cut": _Usual(True, "cut longer texts"),
     "groups": _Usual([0, 0, 1, 1], "what belongs together, a number per sample"),
+    "cost_factors": _Usual([1.0, 20.0], "multiply the prices of each sample by a number"),
     "measure": _Usual("ROUGE-1", "what tells how good texts are"),
     "human_label": _Usual(3, "the least score of pairs"),
 }

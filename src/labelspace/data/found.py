@@ -65,6 +65,7 @@ class Found:
         texts: of all samples, before they become token ids.
         shares: how much of what is split to hold out, where the caller does not say.
         answers: the target texts of sequences.
+        factors: what the prices of all samples are multiplied by.
     """
 
     kind: Kind
@@ -79,6 +80,7 @@ class Found:
     texts: Sequence[str] | None = None
     shares: Shares = USUAL
     answers: Sequence[str] | None = None
+    factors: NDArray[np.float64] | None = None
 
 
 def rows_of(x: Array, found: Digests) -> Callable[[Sequence[Rows]], Taken]:
@@ -152,7 +154,8 @@ def _split(found: Found, rows: Rows, x: Array, y: Rows, own: Digests) -> Split:
     groups = None if found.groups is None else torch.from_numpy(found.groups[rows])
     text = None if found.texts is None else tuple(found.texts[row] for row in rows)
     answers = None if found.answers is None else tuple(found.answers[row] for row in rows)
-    return Split(torch.from_numpy(x), torch.from_numpy(y), groups, text, own, answers)
+    factors = None if found.factors is None else torch.from_numpy(found.factors[rows])
+    return Split(torch.from_numpy(x), torch.from_numpy(y), groups, text, own, answers, factors)
 
 
 def _shares(found: Found, validation: float | End | str | None, test: float | None) -> Shares:

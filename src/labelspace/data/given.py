@@ -57,9 +57,10 @@ def as_dataset(data: object, options: Mapping[str, object] | None = None) -> Dat
     groups = [None if split.groups is None else split.groups.numpy() for split in dataset.parts.values()]
     texts = [None if split.text is None else list(split.text) for split in dataset.parts.values()]
     answers = [list(split.answers) for split in dataset.parts.values() if split.answers is not None]
+    factors = [split.factors.numpy() for split in dataset.parts.values() if split.factors is not None]
     prepared = [dataset.normalize.mean.numpy(), dataset.normalize.std.numpy()]
     vocabulary = None if dataset.vocabulary is None else list(dataset.vocabulary)
-    said = (list(dataset.names), *arrays, *groups, *texts, *prepared, vocabulary, *answers)
+    said = (list(dataset.names), *arrays, *groups, *texts, *prepared, vocabulary, *answers, *factors)
     return replace(dataset, key=digests.of_values(dataset.key, *said))
 
 
@@ -115,7 +116,10 @@ def write(dataset: Dataset, folder: Path) -> None:
     """
     for name, part in dataset.parts.items():
         held = {"x": part.x.numpy(), "y": part.y.numpy(), "digests": part.digests}
-        held["groups"] = None if part.groups is None else part.groups.numpy()
+        held |= {
+            field: None if values is None else values.numpy()
+            for field, values in (("groups", part.groups), ("factors", part.factors))
+        }
         for field, values in held.items():
             if values is not None:
                 np.save(folder / f"{name}-{field}.npy", values, allow_pickle=False)
@@ -152,7 +156,8 @@ def read(folder: Path) -> Dataset:
 
 
 def _split(folder: Path, name: str, text: list[str] | None, answers: list[str] | None) -> Split:
-    x, y, groups, found = (_array(folder / f"{name}-{field}.npy") for field in ("x", "y", "groups", "digests"))
+    fields = ("x", "y", "groups", "digests", "factors")
+    x, y, groups, found, factors = (_array(folder / f"{name}-{field}.npy") for field in fields)
     assert x is not None
     assert y is not None
     return Split(
@@ -162,6 +167,7 @@ def _split(folder: Path, name: str, text: list[str] | None, answers: list[str] |
         None if text is None else tuple(text),
         None if found is None else found.astype(np.uint64, copy=False),
         None if answers is None else tuple(answers),
+        None if factors is None else torch.from_numpy(factors),
     )
 
 

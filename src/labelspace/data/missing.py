@@ -66,7 +66,7 @@ def settle(
         table: all parts one after the other.
         counts: how many rows belong to each part.
         features: columns of numbers and categories, where NA, null and the like are missing values too.
-        others: columns of groups and texts, where only an empty cell is; they are never filled in.
+        others: columns of groups, texts and factors, where only an empty cell is; they are never filled in.
         rule: one of ``RULES``.
     """
     gaps = gaps_of(table, features, others)
@@ -78,7 +78,11 @@ def settle(
         return _dropped(table, counts, gaps, found)
     if never:
         drop = _checks.Setting("missing", "drop")
-        remedy = ("Groups and texts are not made up: leave these rows out with ", drop, ".")
+        remedy = (
+            "Groups, texts and what prices are multiplied by are not made up: leave these rows out with ",
+            drop,
+            ".",
+        )
         raise _fail(table, never, "'drop' where such cells have no value", remedy)
     if rule == "error":
         said = (

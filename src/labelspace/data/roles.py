@@ -34,6 +34,7 @@ class Roles:
         label: the column of labels.
         text: the column of texts, if there is one.
         group_by: the column of groups, if there is one.
+        cost_column: the column that prices are multiplied by, if there is one.
         features: what is learned from beside a text.
         guessed: how the label was found where nobody named it, else None.
         unused: columns beside a text, which nothing is learned from.
@@ -42,6 +43,7 @@ class Roles:
     label: str
     text: str | None
     group_by: str | None
+    cost_column: str | None
     features: list[str]
     guessed: str | None
     unused: list[str]
@@ -54,6 +56,7 @@ def roles(
     label: str | None,
     text: str | None,
     group_by: str | None,
+    cost_column: str | None,
     ignore: Sequence[str],
 ) -> Roles:
     """Return what each column is for.
@@ -64,21 +67,26 @@ def roles(
         label: as it was asked for, like the following ones.
         text: of texts.
         group_by: of groups.
+        cost_column: of what prices are multiplied by.
         ignore: to leave out.
     """
-    for option, wanted in (("label", label), ("text", text), ("group_by", group_by)):
+    named = {"label": label, "text": text, "group_by": group_by, "cost_column": cost_column}
+    for option, wanted in named.items():
         check_columns(option, [] if wanted is None else [wanted], table)
+    other = next((option for option, wanted in named.items() if option != "cost_column" and wanted == cost_column), "")
+    if cost_column is not None and other:
+        raise _checks.fail(OWNER, "cost_column", f"another column than that of {other}", repr(cost_column))
     check_columns("ignore", ignore, table)
     guessed = None
     if label is None:
-        free = [name for name in table if name not in {text, group_by, *ignore}]
+        free = [name for name in table if name not in {text, group_by, cost_column, *ignore}]
         of_classes = [name for name in free if name in known]
         label, guessed = (label_of(of_classes, {})[0], BY_CLASSES) if of_classes else label_of(free, table)
-    rest = [name for name in table if name not in {label, group_by, *ignore}]
+    rest = [name for name in table if name not in {label, group_by, cost_column, *ignore}]
     if text is None and len(rest) == 1 and rest[0].lower() in TEXTS:
         text = rest[0]
     unused = [name for name in rest if name != text] if text is not None else []
-    return Roles(label, text, group_by, [] if text is not None else rest, guessed, unused)
+    return Roles(label, text, group_by, cost_column, [] if text is not None else rest, guessed, unused)
 
 
 def label_of(free: Sequence[str], table: Columns) -> tuple[str, str]:

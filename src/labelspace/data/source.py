@@ -13,6 +13,7 @@ class ReaderOptions(TypedDict, total=False):
     label: str
     text: str | None
     group_by: str | None
+    cost_column: str
     missing: str
     ignore: list[str]
     numeric: list[str]

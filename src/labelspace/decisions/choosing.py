@@ -83,13 +83,14 @@ def fitted(kind: Calibration, logits: Tensor, y: Tensor) -> Chosen:
     return Chosen(tau) if kind == "temperature" else Chosen(tau, _made(kind, logits / tau, y))
 
 
-def chosen(logits: Tensor, y: Tensor, prices: Tensor) -> Chosen:
+def chosen(logits: Tensor, y: Tensor, prices: Tensor, factors: Tensor | None = None) -> Chosen:
     """Return the calibrator whose decisions cost least, the simplest of those that do not clearly differ.
 
     Args:
         logits: of held-out rows, ``(N, K)``.
         y: their classes.
         prices: of actions, ``(K, A)``.
+        factors: what each row's prices are multiplied by, ``(N,)``; None for nothing.
     """
     tau = Temperature().fit(logits, y).value
     names = allowed(y, logits.shape[1])
@@ -97,6 +98,7 @@ def chosen(logits: Tensor, y: Tensor, prices: Tensor) -> Chosen:
         return Chosen(tau)
     whole = {name: _made(name, logits / tau, y) for name in names}
     costs = held_out_costs(logits, y, prices, whole)
+    costs = {name: each if factors is None else each * factors for name, each in costs.items()}
     best = "temperature"
     for name in names:
         saved = costs[best] - costs[name]
@@ -115,7 +117,7 @@ def held_out_costs(logits: Tensor, y: Tensor, prices: Tensor, whole: dict[str, C
         whole: calibrators to compare with a temperature, fitted on all rows, from which the search may start: it ends
             where the fold's own minimum is.
     """
-    fold = folds(y)
+    fold = dealt(y, FOLDS)
     found = {name: torch.zeros(len(y), dtype=torch.float64) for name in ("temperature", *whole)}
     for number in range(FOLDS):
         out = fold == number
@@ -128,19 +130,36 @@ def held_out_costs(logits: Tensor, y: Tensor, prices: Tensor, whole: dict[str, C
     return found
 
 
-def folds(y: Tensor) -> Tensor:
-    """Return the fold of each row, ``(N,)``: rows of a class are dealt out in their order, so that all have as many.
+def dealt(y: Tensor, parts: int) -> Tensor:
+    """Return the part of each row, ``(N,)``: rows of a class are dealt out in their order, so that all have as many.
 
     Args:
         y: class indices.
+        parts: how many there are.
 
     Example:
-        >>> folds(torch.tensor([1, 0, 0, 1, 0, 0, 0]))
+        >>> dealt(torch.tensor([1, 0, 0, 1, 0, 0, 0]), 5)
         tensor([0, 0, 1, 1, 2, 3, 4])
     """
     found = torch.empty_like(y)
-    found[y.argsort(stable=True)] = torch.arange(len(y)) % FOLDS
+    found[y.argsort(stable=True)] = torch.arange(len(y)) % parts
     return found
+
+
+def fitted_again(how: Chosen, logits: Tensor, y: Tensor) -> Chosen:
+    """Return the same calibrator, fitted to other rows; a curve for two classes needs rows of both, and else stays.
+
+    Args:
+        how: what was fitted.
+        logits: of other rows, or of some of them.
+        y: their classes.
+    """
+    tau = Temperature().fit(logits, y).value
+    if how.calibrator is None:
+        return Chosen(tau)
+    if how.calibrator.kind == "isotonic" and len(torch.unique(y)) < OF_ISOTONIC:
+        return how
+    return Chosen(tau, _made(how.calibrator.kind, logits / tau, y, how.calibrator))
 
 
 def _made(kind: str, logits: Tensor, y: Tensor, start: Calibrator | None = None) -> Calibrator:

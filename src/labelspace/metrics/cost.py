@@ -141,7 +141,12 @@ def costliest_confusions(
 
 
 def dearest(
-    counts: Tensor, prices: Tensor, names: Sequence[str], actions: Sequence[str], k: int
+    counts: Tensor,
+    prices: Tensor,
+    names: Sequence[str],
+    actions: Sequence[str],
+    k: int,
+    stakes: Tensor | None = None,
 ) -> list[CostlyConfusion]:
     """Return what cost most of what was done about which classes, dearest first; shares are of all that was paid.
 
@@ -151,12 +156,13 @@ def dearest(
         names: of the classes.
         actions: of the columns.
         k: how many to return at most.
+        stakes: the sums of what the prices of these samples are multiplied by, ``(K, A)``; the counts if left out.
 
     Example:
         >>> dearest(torch.tensor([[5, 1], [1, 3]]), torch.tensor([[-1.0, 2.0], [4.0, 0.0]]), ["a", "b"], ["x", "y"], 1)
         [CostlyConfusion(true='b', predicted='x', samples=1, cost=4.0, share=0.6666666666666666)]
     """
-    paid = counts * prices
+    paid = (counts if stakes is None else stakes) * prices
     order = paid.flatten().argsort(descending=True, stable=True)[:k].tolist()
     places = [divmod(place, prices.shape[1]) for place in order]
     found = [(i, j, paid[i, j].item()) for i, j in places if paid[i, j] > 0]

@@ -77,6 +77,14 @@ def combined(of_seeds: float, of_units: float, of_rest: float, seeds: int, units
     return Spread(variance, max(variance**2 / spread, fewest) if spread > 0 else fewest)
 
 
+def added(spread: Spread, more: Spread) -> Spread:
+    """Return the variance of two independent sources together, with Satterthwaite's degrees of freedom."""
+    variance = spread.variance + more.variance
+    if more.variance == 0:
+        return spread
+    return Spread(variance, variance**2 / (spread.variance**2 / spread.freedom + more.variance**2 / more.freedom))
+
+
 def ends(estimate: float, spread: Spread, level: float) -> tuple[float, float]:
     """Return the interval ``estimate ± t_ν·√V``."""
     from scipy.special import stdtrit

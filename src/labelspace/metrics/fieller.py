@@ -4,7 +4,7 @@ E. C. Fieller's interval: unlike one from a standard error of the ratio it holds
 and has no end where that mean might be 0.
 """
 
-from labelspace.metrics.crossed import Array, Spread, combined, ends
+from labelspace.metrics.crossed import Array, Spread, added, combined, ends
 
 WIDEST = 40  # doublings of the first guess after which an interval has no end
 HALVINGS = 60
@@ -18,9 +18,11 @@ class RatioTest:
     Args:
         above: what each seed and unit adds to the mean above.
         below: what it adds to the mean below, whose sum is positive.
+        refits: the two means after each of R parts of other data, on which something was fitted, was left out, in
+            units of the mean below: the jackknife's variance of these data is added. None where nothing was fitted.
     """
 
-    def __init__(self, above: Array, below: Array) -> None:
+    def __init__(self, above: Array, below: Array, refits: tuple[Array, Array] | None = None) -> None:
         """Keep means, and products of what each source adds."""
         self.shape = above.shape
         # in units of the mean of what is below
@@ -34,6 +36,10 @@ class RatioTest:
             [float((parts[i][source] * parts[j][source]).sum()) / scale for i, j in pairs]
             for source, scale in enumerate(scales)
         ]
+        self.parts = 0 if refits is None else len(refits[0])
+        apart = [] if refits is None else [each - each.mean() for each in refits]
+        share = (self.parts - 1) / max(self.parts, 1)
+        self.refitted = [share * float((apart[i] * apart[j]).sum()) for i, j in pairs] if apart else []
 
     def mean(self, theta: float) -> float:
         """Return the mean of ``above − θ·below``."""
@@ -41,8 +47,9 @@ class RatioTest:
 
     def spread(self, theta: float) -> Spread:
         """Return its variance, each source of chance counted once."""
-        of = [max(first - 2 * theta * mixed + theta**2 * last, 0.0) for first, mixed, last in self.products]
-        return combined(of[0], of[1], of[2], *self.shape)
+        of = [_at(theta, *each) for each in self.products]
+        found = combined(of[0], of[1], of[2], *self.shape)
+        return added(found, Spread(_at(theta, *self.refitted), self.parts - 1.0)) if self.refitted else found
 
     def accepts(self, theta: float, level: float) -> bool:
         """Return whether θ is not rejected."""
@@ -92,6 +99,11 @@ class RatioTest:
             middle = (inside + outside) / 2
             inside, outside = (middle, outside) if self.accepts(middle, level) else (inside, middle)
         return inside
+
+
+def _at(theta: float, first: float, mixed: float, last: float) -> float:
+    """Return the variance of ``above − θ·below`` from the three products of a source."""
+    return max(first - 2 * theta * mixed + theta**2 * last, 0.0)
 
 
 def _sources(table: Array) -> tuple[Array, Array, Array]:

@@ -52,6 +52,7 @@ def paired_interval(
     groups: Numbers | None = None,
     level: float = 0.95,
     relative: bool = False,
+    refits: tuple[Numbers, Numbers] | None = None,
 ) -> Interval:
     """Return the interval of ``mean(a) − mean(b)``, over seeds and test samples together, and its p-value.
 
@@ -69,9 +70,13 @@ def paired_interval(
         groups: what each sample belongs to, numbers or strings; samples of one group count as one unit.
         level: share of intervals that cover the truth, in (0, 1).
         relative: give the relative change ``mean(a)/mean(b) − 1`` instead of the difference.
+        refits: means of ``a`` and of ``b``, each computed again after one of R parts of the data that something was
+            fitted on (a temperature on validation data) was left out of the fit. The jackknife's variance of that
+            choice, ``(R − 1)/R · Σ_r (m_r − m̄)²`` with m the means of d, is added to V, and its R − 1 degrees of
+            freedom to ν.
 
     Shape:
-        ``a`` and ``b`` are (seeds, samples), ``groups`` (samples,).
+        ``a`` and ``b`` are (seeds, samples), ``groups`` (samples,), ``refits`` twice (parts,).
 
     Example:
         >>> right = torch.tensor([[1, 1, 0, 1], [1, 0, 0, 1], [1, 1, 1, 1]])
@@ -96,7 +101,8 @@ def paired_interval(
     ratio = float(above.sum() / below.sum())
     if seeds < 2:
         return Interval(ratio - null, None, None, level, seeds, samples, obstacle(seeds))
-    test, note = RatioTest(above, below), remark(above.shape[1], samples, groups is not None)
+    test = RatioTest(above, below, _refits(refits, reference, relative))
+    note = remark(above.shape[1], samples, groups is not None)
     if not relative:  # what is below counts samples, which is no chance
         low, high = ends(ratio, spread := test.spread(ratio), level)
         return Interval(ratio, low, high, level, seeds, samples, note, 2 * min(sides(ratio, spread)))
@@ -194,6 +200,21 @@ def _reference(values: Array, b: object, relative: bool) -> Array:
         remedy = "Ask for the difference instead: relative=False."
         raise _checks.fail("paired_interval", "b", "of positive mean (relative)", f"{reference.mean():g}", remedy)
     return reference
+
+
+def _refits(refits: object, reference: Array | None, relative: bool) -> tuple[Array, Array] | None:
+    """Return the means above and below after every refit, in units of the mean below."""
+    if refits is None:
+        return None
+    if not isinstance(refits, tuple | list) or len(refits) != 2:
+        raise _checks.fail_type("paired_interval", "refits", "means of `a` and of `b`", repr(refits))
+    first, second = (_inputs.vector("paired_interval", "refits", each).numpy() for each in refits)
+    if reference is None or first.shape != second.shape or len(first) < 2:
+        got = "them without `b`" if reference is None else f"{len(first)} and {len(second)}"
+        raise _checks.fail("paired_interval", "refits", "as many means of `a` as of `b`, at least two", got)
+    if relative:
+        return first / reference.mean(), second / reference.mean()
+    return first - second, np.zeros_like(first)
 
 
 def _sums(values: Array, reference: Array | None, units: NDArray[np.int64], relative: bool) -> tuple[Array, Array]:

@@ -62,7 +62,7 @@ def decision_of(
     capacity, scores = capacity_of(prices), run.scores()
     if capacity is None or not len(scores.get("validation_y", ())):
         return found
-    return found.with_capacity(scores["validation_scores"], capacity)
+    return found.with_capacity(scores["validation_scores"], capacity, weights=scores.get("validation_factors"))
 
 
 def judged_by(material: Material, row: Drawn, place: int) -> Decision:
@@ -88,7 +88,7 @@ def _fitted(run: StoredRun, targets: Tensor | None) -> float:
 def measured(material: Material, row: Drawn) -> Measured | None:
     """Return what a row's test scores show; None where there are none."""
     parts = [
-        _one(judged_by(material, row, place), scores["test_scores"], scores["test_y"])
+        _one(judged_by(material, row, place), scores["test_scores"], scores["test_y"], scores.get("test_factors"))
         for place, run in enumerate(row.runs)
         if len((scores := run.scores()).get("test_y", ()))
     ]
@@ -116,8 +116,8 @@ def honesty(material: Material, room: Room) -> Figure | None:
     return {**facts, "rows": rows} if rows else None
 
 
-def _one(decision: Decision, scores: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    judged = decision.judge(scores, y)
+def _one(decision: Decision, scores: Tensor, y: Tensor, factors: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    judged = decision.judge(scores, y, weights=factors)
     # how surely: the expected cost of what is decided, which without prices is the chance of being wrong
     curve = metrics.risk_coverage_curve(-judged.expected, judged.costs.to(judged.expected.dtype))
     classes = len(decision.names)
@@ -159,7 +159,7 @@ def validation_confusion(run: StoredRun, decision: Decision) -> Tensor | None:
     stored = run.scores()
     if not len(stored.get("validation_y", ())):
         return None
-    called = decision.decide(stored["validation_scores"]).classes
+    called = decision.decide(stored["validation_scores"], weights=stored.get("validation_factors")).classes
     return confusion_of(called, stored["validation_y"], len(decision.names))
 
 

@@ -22,8 +22,8 @@ def what_if(material: Material, room: Room) -> Figure | None:
     if not 2 <= classes <= CLASSES or (material.cost is not None and actions_of(material.cost) is not None):
         return None  # the page knows prices of mistakes, not of actions
     models = [(row, run) for row, run in _models(material) if len(run.scores().get("test_y", ()))]
-    if not models:
-        return None
+    if not models or any("test_factors" in run.scores() for _, run in models):
+        return None  # nor does it know what the prices of each sample are multiplied by
     y = models[0][1].scores()["test_y"]
     taken = _spread(len(y), classes)
     rows = [

@@ -10,11 +10,12 @@ from torch import Tensor
 
 from labelspace import _checks, _files
 from labelspace._opening import Asked
+from labelspace.data import factors
 from labelspace.data.tables import Columns
 from labelspace.decisions.decision import Decision
 from labelspace.decisions.decision import stored as stored_decision
 from labelspace.records import CONFIG, FILES, RESULT
-from labelspace.serving.predictions import Extra, Tally, empty_columns, fill
+from labelspace.serving.predictions import Extra, Tally, empty_columns, fill, weighed
 from labelspace.serving.score_files import Beside, Sheet, checked, in_order, read
 from labelspace.serving.score_kind import KINDS, NEAR, Kind, Table, as_logits, sums_to_one
 from labelspace.spec.naming import canonical
@@ -104,6 +105,7 @@ def decisions(
     met: Met,
     keep: Sequence[str] = (),
     extra: Extra = Extra(),  # noqa: B008 (it cannot be changed)
+    cost_column: str | None = None,
 ) -> Iterator[Columns]:
     """Yield columns as ``predictions`` does: row, what is kept, class, probability, decision, abstained and note.
 
@@ -116,8 +118,9 @@ def decisions(
         met: is filled on the way.
         keep: columns of a table to pass on.
         extra: what is written on request, as for ``predictions``.
+        cost_column: a column that the prices of each row are multiplied by, as for ``predictions``.
     """
-    sheets = read(new, "the scores", ASKED, Beside(keep=keep))
+    sheets = read(new, "the scores", ASKED, Beside(keep=keep, factors=cost_column))
     if "" not in sheets:
         got = f"{next(iter(sheets.values())).origin}, one of the parts that a decision is fitted and measured on"
         raise _checks.fail(*ASKED, "new scores", got, "Give one part alone.")
@@ -126,18 +129,25 @@ def decisions(
     problems = _problems(sheet, values)
     logits, broken = _logits(values, problems, alone.kind, sheet.origin, met)
     problems |= broken
+    if cost_column is not None and sheet.by_name:
+        sheet = sheet._replace(kept={**sheet.kept, cost_column: factors.listed(sheet.factors)})
+    elif cost_column is not None:
+        got = f"{cost_column!r} beside {sheet.origin}"
+        raise _checks.fail("predict", "cost_column", "a column of a table", got)
     for start in range(0, len(values), ROWS):
         rows = range(start, min(start + ROWS, len(values)))
         found = {row - start: problems[row] for row in rows if row in problems}
         kept = {name: column[start : rows.stop] for name, column in sheet.kept.items()}
         piece = Piece([str(row) for row in rows], torch.empty(0), found, kept, {})
-        good = logits[[row for row in rows if row not in problems]]
+        piece, good, weights = weighed(piece, logits[[row for row in rows if row not in problems]], keep, cost_column)
+        found = piece.problems
         columns = empty_columns(piece, False, alone.decision, extra)
         columns["note"] = [found.get(place) for place in range(len(rows))]
-        if len(good):
-            fill(columns, [place for place in range(len(rows)) if place not in found], alone.decision, good, extra)
+        if good is not None and len(good):
+            places = [place for place in range(len(rows)) if place not in found]
+            fill(columns, places, alone.decision, good, extra, weights)
         met.rows += len(rows)
-        met.unread += [(str(row), problems[row]) for row in rows if row in problems]
+        met.unread += [(str(start + place), why) for place, why in sorted(found.items())]
         met.decisions.update(name for name in columns["decision"] if isinstance(name, str))
         met.abstained += sum(flag is True for flag in columns["abstained"])
         yield columns

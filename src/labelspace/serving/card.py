@@ -54,14 +54,15 @@ def card(run: Run, decision: Decision, comparison: Result | None = None) -> str:
         '# A classifier of 10 classes: digits'
     """
     name = plain(data_name(run, comparison))
-    judged = decision.judge(run.scores["test_scores"], run.scores["test_y"])
+    factors = run.scores.get("test_factors")
+    judged = decision.judge(run.scores["test_scores"], run.scores["test_y"], weights=factors)
     sections = [
         [f"# A classifier of {len(decision.names)} classes: {name}", "", *_summary(run, comparison)],
         ["## What it is", "", *table(("", ""), _facts(run, decision))],
         [
             "## Measured on the test part",
             "",
-            *measured(run.scores["test_scores"], run.scores["test_y"], decision, judged),
+            *measured(run.scores["test_scores"], run.scores["test_y"], decision, judged, factors),
         ],
         ["## Classes", "", *classes(run.scores["test_y"], decision, judged)],
         [] if comparison is None else ["## How it was chosen", "", *chosen(comparison)],
@@ -145,7 +146,9 @@ def _rule(decision: Decision) -> str:
     return words
 
 
-def measured(scores: torch.Tensor, y: torch.Tensor, decision: Decision, chosen: Judged) -> list[str]:
+def measured(
+    scores: torch.Tensor, y: torch.Tensor, decision: Decision, chosen: Judged, factors: torch.Tensor | None = None
+) -> list[str]:
     """Return what decisions about samples of known classes are worth, and the costliest confusions.
 
     Args:
@@ -153,12 +156,13 @@ def measured(scores: torch.Tensor, y: torch.Tensor, decision: Decision, chosen: 
         y: the classes.
         decision: temperature, prices and rule.
         chosen: what it decided about them.
+        factors: what the prices of each are multiplied by, ``(N,)``; None for nothing.
     """
     # one line where the rule is to call the likeliest class
     own = replace(decision, rule="argmax", calibration=None, prior=None)  # what the model itself says
-    likeliest = chosen if decision.rule == "argmax" else own.judge(scores, y)
+    likeliest = chosen if decision.rule == "argmax" else own.judge(scores, y, weights=factors)
     rules = {RULES["argmax"].title: likeliest, RULES[decision.rule].title: chosen}
-    rows = [(words, _right(found.classes, y), *_paid(found, y, decision)) for words, found in rules.items()]
+    rows = [(words, _right(found.classes, y), *_paid(found, y, decision, factors)) for words, found in rules.items()]
     header = ("decision", "accuracy ↑", "cost per sample ↓")
     lines = table(header[: len(rows[0])], rows)
     nll, ece = metrics.nll(chosen.probabilities, y), metrics.calibration_error(chosen.probabilities, y)
@@ -166,7 +170,7 @@ def measured(scores: torch.Tensor, y: torch.Tensor, decision: Decision, chosen: 
     if decision.abstain_cost is not None:
         lines += ["", f"It abstains on {chosen.abstained.double().mean().item():.1%} of the test samples."]
     lines += _shares(decision, chosen)
-    worst = _confusions(chosen, y, decision)
+    worst = _confusions(chosen, y, decision, factors)
     if worst:
         cells = [(plain(one.true), plain(one.predicted), f"{one.samples:g}", f"{one.share:.0%}") for one in worst]
         lines += ["", "The costliest confusions:", "", *table(("true", "called", "samples", "of the cost"), cells)]
@@ -179,14 +183,15 @@ def _right(called: torch.Tensor, y: torch.Tensor) -> str:
     return f"{metrics.accuracy(called[some], y[some]):.4f}" if bool(some.any()) else "–"
 
 
-def _paid(found: Judged, y: torch.Tensor, decision: Decision) -> tuple[str, ...]:
+def _paid(found: Judged, y: torch.Tensor, decision: Decision, factors: torch.Tensor | None) -> tuple[str, ...]:
     """Return the cost per sample, where there are prices: what is called, or done, where nobody abstains."""
     cost = decision.cost
     if not isinstance(cost, torch.Tensor):
         return ()
     if decision.actions is not None:
         return (f"{found.costs.mean().item():.4g}",)
-    return (f"{metrics.expected_cost(found.classes, y, cost):.4g}",)
+    costs = metrics.expected_cost(found.classes, y, cost, per_sample=True)
+    return (f"{(costs if factors is None else costs * factors).mean().item():.4g}",)
 
 
 def _shares(decision: Decision, found: Judged) -> list[str]:
@@ -200,13 +205,17 @@ def _shares(decision: Decision, found: Judged) -> list[str]:
     return ["", "What is done about the test samples:", "", *table(("action", "of the samples"), rows)]
 
 
-def _confusions(judged: Judged, y: torch.Tensor, decision: Decision) -> list[metrics.CostlyConfusion]:
+def _confusions(
+    judged: Judged, y: torch.Tensor, decision: Decision, factors: torch.Tensor | None
+) -> list[metrics.CostlyConfusion]:
     """Return the costliest confusions; without prices each mistake costs 1."""
     cost = decision.cost
-    if decision.actions is not None and isinstance(cost, torch.Tensor):
-        some, done = ~judged.abstained, judged.actions
-        counts = torch.bincount(y[some] * cost.shape[1] + done[some], minlength=cost.numel()).reshape(cost.shape)
-        return dearest(counts, cost, decision.names, decision.actions, CONFUSIONS)
+    if isinstance(cost, torch.Tensor) and (decision.actions is not None or factors is not None):
+        some = ~judged.abstained
+        cells = y[some] * cost.shape[1] + judged.actions[some]
+        known = None if factors is None else factors[some]
+        counts, stakes = (torch.bincount(cells, each, cost.numel()).reshape(cost.shape) for each in (None, known))
+        return dearest(counts, cost, decision.names, decision.actions or decision.names, CONFUSIONS, stakes)
     found = judged.classes
     # of the classes that occur: there may be tens of thousands of others
     seen, places = torch.unique(torch.cat([found, y]), return_inverse=True)

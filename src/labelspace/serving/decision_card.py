@@ -21,7 +21,13 @@ CHOSEN = "The decision is that of the model, and of its seed, which costs least 
 
 
 def decision_card(
-    decision: Decision, kind: Kind, model: str, scores: Tensor, y: Tensor, comparison: Result | None = None
+    decision: Decision,
+    kind: Kind,
+    model: str,
+    scores: Tensor,
+    y: Tensor,
+    comparison: Result | None = None,
+    factors: Tensor | None = None,
 ) -> str:
     """Return the card of a decision about scores that a model elsewhere makes.
 
@@ -32,13 +38,14 @@ def decision_card(
         scores: of the test samples, as logits, ``(N, K)``.
         y: their classes.
         comparison: what the comparison of scores found.
+        factors: what the prices of each sample are multiplied by; None for nothing.
     """
-    judged = decision.judge(scores, y)
+    judged = decision.judge(scores, y, weights=factors)
     facts = [("model", model), ("scores", FORMS[kind]), *decision_facts(decision)]
     sections = [
         [f"# A decision about {len(decision.names)} classes", "", *_summary(model, comparison)],
         ["## What it is", "", *table(("", ""), [(what, plain(value)) for what, value in facts])],
-        ["## Measured on the test part", "", *measured(scores, y, decision, judged)],
+        ["## Measured on the test part", "", *measured(scores, y, decision, judged, factors)],
         ["## Classes", "", *classes(y, decision, judged)],
         [] if comparison is None else ["## What was found", "", *chosen(comparison, CHOSEN)],
         ["## Caveats", "", *(f"- {sentence}" for sentence in _caveats(y, decision, model, comparison))],

@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 
 from labelspace import _checks
+from labelspace.data import factors
+from labelspace.data.numbers import number
 from labelspace.data.tables import Columns
 from labelspace.decisions.decided import Decided
 from labelspace.decisions.decision import Decision
@@ -81,6 +83,7 @@ def predictions(
     keep: Sequence[str] = (),
     device: str = "cpu",
     extra: Extra = Extra(),  # noqa: B008 (it cannot be changed)
+    cost_column: str | None = None,
 ) -> Iterator[Columns]:
     """Yield columns: the file or row, what is kept, those of ``COLUMNS``, and what is asked for in ``extra``.
 
@@ -96,19 +99,22 @@ def predictions(
         device: where to compute, as for ``Run.predict``.
         extra: ``expected_cost``, of what is decided, which for leaving a sample to somebody is the price of that; and
             ``probability_NAME`` of each class.
+        cost_column: a column of the samples that their prices are multiplied by; a row without such a number is a
+            problem of its own.
     """
     inputs = Inputs(prepared.run.preprocessing, prepared.run.config.backbone)
     ranges = Ranges.stored(prepared.run.preprocessing, inputs.encoding)
     score = scorer(prepared.run, device)
-    for given in inputs.pieces(x, BATCH, keep):
+    for given in _pieces(inputs, x, keep, cost_column):
         far = {} if ranges is None else ranges.far(given.x)
         read = _read(given)
         piece, scores = _scored(given, score)
+        piece, scores, weights = weighed(piece, scores, keep, cost_column)
         notes = {read[row]: why for row, why in far.items()} | piece.problems
         columns = empty_columns(piece, by_file(inputs, x), prepared.decision, extra)
         columns["note"] = [notes.get(place) for place in range(len(piece.names))]
         if scores is not None:
-            fill(columns, _read(piece), prepared.decision, scores, extra)
+            fill(columns, _read(piece), prepared.decision, scores, extra, weights)
         tally.rows += len(piece.names)
         tally.unread += [(piece.names[place], why) for place, why in piece.problems.items()]
         tally.far += [(piece.names[place], why) for place, why in notes.items() if place not in piece.problems]
@@ -116,6 +122,38 @@ def predictions(
         tally.decisions.update(name for name in columns["decision"] if isinstance(name, str))
         tally.abstained += sum(flag is True for flag in columns["abstained"])
         yield columns
+
+
+def _pieces(inputs: Inputs, x: object, keep: Sequence[str], cost_column: str | None) -> Iterator[Piece]:
+    """Yield the samples with what is to be kept of them, and with the column of factors."""
+    wanted = [*keep, *([] if cost_column is None or cost_column in keep else [cost_column])]
+    try:
+        yield from inputs.pieces(x, BATCH, wanted)
+    except _checks.InputError as error:
+        own = error.argument == "keep" and error.got == repr(cost_column) and cost_column not in keep
+        raise (error.about(argument="cost_column") if own else error) from error
+
+
+def weighed(
+    piece: Piece, scores: Tensor | None, keep: Sequence[str], cost_column: str | None
+) -> tuple[Piece, Tensor | None, Tensor | None]:
+    """Return a piece, the scores of its samples, and what their prices are multiplied by.
+
+    Args:
+        piece: with the column among those that are kept.
+        scores: of the samples without problems, None where there are none.
+        keep: columns to pass on, the others are taken out.
+        cost_column: the column of factors; None where prices are multiplied by nothing.
+    """
+    if cost_column is None:
+        return piece, scores, None
+    values, places = piece.kept[cost_column], _read(piece)
+    wrong = {place: f"in {cost_column!r} {why}" for place in places if (why := factors.problem(values[place]))}
+    kept = {name: column for name, column in piece.kept.items() if name in keep}
+    sound = torch.tensor([place not in wrong for place in places], dtype=torch.bool)
+    weights = torch.tensor([number(values[place]) for place in places if place not in wrong], dtype=torch.float64)
+    left = None if scores is None or not len(weights) else scores[sound]
+    return piece._replace(problems=piece.problems | wrong, kept=kept), left, weights
 
 
 def _read(piece: Piece) -> list[int]:
@@ -150,9 +188,16 @@ def empty_columns(piece: Piece, files: bool, decision: Decision, extra: Extra) -
     return columns | {name: [None] * len(names) for name in own}
 
 
-def fill(columns: Written, places: Sequence[int], decision: Decision, scores: Tensor, extra: Extra) -> None:
-    """Write what scores say of samples into the columns, at the places of these samples."""
-    p, decided = decision.probabilities(scores), decision.decide(scores)
+def fill(
+    columns: Written,
+    places: Sequence[int],
+    decision: Decision,
+    scores: Tensor,
+    extra: Extra,
+    weights: Tensor | None = None,
+) -> None:
+    """Write what scores say of samples, with what their prices are multiplied by, into the columns, at their places."""
+    p, decided = decision.probabilities(scores), decision.decide(scores, weights=weights)
     likeliest = decision.likeliest(scores)[:, None]
     found: dict[str, list[object]] = {
         "class": [decision.names[index] for index in likeliest.squeeze(1).tolist()],
@@ -161,7 +206,7 @@ def fill(columns: Written, places: Sequence[int], decision: Decision, scores: Te
         "abstained": decided.abstained.tolist(),
     }
     if extra.expected_cost:
-        found[EXPECTED_COST] = _rounded(_expected(scores, decided, decision))
+        found[EXPECTED_COST] = _rounded(_expected(scores, decided, decision, weights))
     if extra.per_class:
         found |= {f"{OF_CLASS}{name}": _rounded(p[:, index]) for index, name in enumerate(decision.names)}
     for name, cells in found.items():
@@ -170,11 +215,12 @@ def fill(columns: Written, places: Sequence[int], decision: Decision, scores: Te
             column[place] = cell
 
 
-def _expected(scores: Tensor, decided: Decided, decision: Decision) -> Tensor:
+def _expected(scores: Tensor, decided: Decided, decision: Decision, weights: Tensor | None) -> Tensor:
     """Return what decisions are expected to cost; leaving a sample to somebody has its price."""
     if RULES[decision.rule].needs_prices or decision.actions is not None:
-        return decision.expected_costs(scores).gather(1, decided.actions[:, None]).squeeze(1)
+        return decision.expected_costs(scores, weights=weights).gather(1, decided.actions[:, None]).squeeze(1)
     costs = 1 - decided.probability  # every mistake costs 1; of many classes, a matrix of ones would not fit
+    costs = costs if weights is None else costs * weights
     return costs if decision.abstain_cost is None else costs.masked_fill(decided.abstained, decision.abstain_cost)
 
 

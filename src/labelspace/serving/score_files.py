@@ -17,7 +17,7 @@ from labelspace.data.tables import Columns
 from labelspace.spec.naming import canonical
 
 PARTS = ("validation", "test")
-PLAIN = ("scores", "y", "groups")
+PLAIN = ("scores", "y", "groups", "cost_factors")
 # what is read of an NPZ file; other arrays in it stay where they are
 MEMBERS = ("names", *PLAIN, *(f"{part}_{name}" for part in PARTS for name in PLAIN))
 PART_COLUMNS = ("part", "split")
@@ -34,12 +34,19 @@ class Beside(NamedTuple):
         groups: of what belongs together.
         ignore: to leave out.
         keep: to pass on.
+        factors: of what the prices of each sample are multiplied by, if there is one.
     """
 
     label: str = "y"
     groups: str = "groups"
     ignore: Sequence[str] = ()
     keep: Sequence[str] = ()
+    factors: str | None = None
+
+    @property
+    def others(self) -> set[str]:
+        """All of them by name."""
+        return {self.label, self.groups, *self.ignore, *self.keep, *([] if self.factors is None else [self.factors])}
 
 
 class Sheet(NamedTuple):
@@ -54,6 +61,7 @@ class Sheet(NamedTuple):
         by_name: whether labels are names of columns, as in a table; in arrays whole numbers count the columns.
         unread: rows of a table with something else than a number in them, and what that is.
         kept: columns that were asked for.
+        factors: what the prices of each sample are multiplied by, where that is said.
     """
 
     origin: str
@@ -64,6 +72,7 @@ class Sheet(NamedTuple):
     by_name: bool = False
     unread: Mapping[int, str] = {}
     kept: Columns = {}
+    factors: object = None
 
 
 def read(given: object, origin: str, asked: Asked, beside: Beside | None = None) -> dict[str, Sheet]:
@@ -142,34 +151,36 @@ def _of_arrays(arrays: Mapping[str, object], origin: str, asked: Asked) -> dict[
         if "scores" not in arrays:
             expected = "with arrays named scores and y, or validation_scores, validation_y, test_scores and test_y"
             raise _checks.fail(*asked, expected, f"no scores in {origin}")
-        return {"": Sheet(origin, arrays["scores"], names, arrays.get("y"), arrays.get("groups"))}
+        known = arrays.get("y"), arrays.get("groups")
+        return {"": Sheet(origin, arrays["scores"], names, *known, factors=arrays.get("cost_factors"))}
     found = {}
     for part in PARTS:
         groups = arrays.get(f"{part}_groups", arrays.get("groups") if part == "test" else None)
         place = f"{part}_scores in {origin}"
         if f"{part}_scores" in arrays:
-            found[part] = Sheet(place, arrays[f"{part}_scores"], names, arrays.get(f"{part}_y"), groups)
+            y, factors = arrays.get(f"{part}_y"), arrays.get(f"{part}_cost_factors")
+            found[part] = Sheet(place, arrays[f"{part}_scores"], names, y, groups, factors=factors)
     return found
 
 
 def _of_columns(columns: Columns, origin: str, asked: Asked, beside: Beside) -> dict[str, Sheet]:
-    named = [*beside.ignore, *beside.keep]
+    named = [*beside.ignore, *beside.keep, *([] if beside.factors is None else [beside.factors])]
     named += [name for name, usual in zip(beside[:2], Beside()[:2], strict=True) if name != usual]
     absent = next((name for name in named if name not in columns), None)
     if absent is not None:
         got = f"no {absent!r} among {_checks.listed(list(columns))}"
         raise _checks.fail(*asked, f"a table with a column {absent!r}", f"{got} in {origin}")
     parts = next((name for name in PART_COLUMNS if name in columns and _are_parts(columns[name])), None)
-    apart = {beside.label, beside.groups, parts, *beside.ignore, *beside.keep, *ROW_NUMBERS}
+    apart = {*beside.others, parts, *ROW_NUMBERS}
     scores = {name: values for name, values in columns.items() if name not in apart}
     if len(scores) < 2:
         expected = f"a table with a column for each class beside {beside.label!r}"
         raise _checks.fail(*asked, expected, f"{_checks.listed(list(scores)) or 'none'} in {origin}")
     numbers, unread = _numbers(scores)
     kept = {name: columns[name] for name in beside.keep}
-    whole = Sheet(
-        origin, numbers, tuple(scores), columns.get(beside.label), columns.get(beside.groups), True, unread, kept
-    )
+    y, groups = columns.get(beside.label), columns.get(beside.groups)
+    factors = None if beside.factors is None else columns[beside.factors]
+    whole = Sheet(origin, numbers, tuple(scores), y, groups, True, unread, kept, factors)
     if parts is None:
         return {"": whole}
     said = [memory.SPELLINGS[str(value).strip().lower()] for value in columns[parts]]
@@ -189,6 +200,7 @@ def _rows(sheet: Sheet, part: str, rows: Sequence[int]) -> Sheet:
         scores=sheet.scores[list(rows)],
         y=some(sheet.y),
         groups=some(sheet.groups),
+        factors=some(sheet.factors),
         unread={place[row]: why for row, why in sheet.unread.items() if row in place},
     )
 
@@ -199,9 +211,9 @@ def _are_parts(values: Sequence[object]) -> bool:
 
 def _table(path: Path, asked: Asked, beside: Beside) -> Columns:
     header = next(iter(tables.pieces(path, 1, asked, wanted=[beside.label])))
-    others = {beside.label, beside.groups, *beside.ignore, *beside.keep, *PART_COLUMNS}
+    others = {*beside.others, *PART_COLUMNS}
     found: dict[str, list[object]] = {name: [] for name in header}
-    scores = [name for name in header if name not in others]
+    scores = [name for name in header if name not in others or name == beside.factors]
     for piece in tables.pieces(path, tables.ROWS, asked, wanted=[beside.label], numeric=scores):
         for name, values in piece.items():
             found[name].extend(values)

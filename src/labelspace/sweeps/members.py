@@ -187,7 +187,7 @@ def _trained(members: Sequence[Member]) -> Iterator[Outcome]:
             yield together.failures[number]
             continue
         scores = {f"{part}_scores": all_scores[number].clone() for part, (all_scores, _) in found.items()}
-        labels = {f"{part}_y": feed.y.clone() for part, feed in feeds.items()}
+        labels = {f"{part}_{name}": each for part, feed in feeds.items() for name, each in feed.known().items()}
         measured = {part: summaries[number] for part, (_, summaries) in found.items()}
         run = _run(member, together.history[number], {**scores, **labels}, measured, together.best_epoch[number])
         try:

@@ -118,6 +118,11 @@ class Feed:
         """Return the number of samples."""
         return len(self.y)
 
+    def known(self) -> dict[str, Tensor]:
+        """Return what a record keeps of each sample beside its scores: its class, and what its prices are times."""
+        factors = self.split.factors
+        return {"y": self.y.clone()} | ({} if factors is None else {"factors": factors.clone()})
+
     def count(self, rows: Tensor) -> int:
         """Return how many labels so many samples have: one each."""
         return len(rows)

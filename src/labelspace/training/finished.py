@@ -30,7 +30,8 @@ class Run:
         result: accuracy and negative log-likelihood of validation and test data (nothing of a part without samples),
             epochs trained, which one was kept (``best_epoch``, from 0), its key.
         epochs: one dict of numbers per epoch.
-        scores: ``validation_scores``, ``validation_y``, ``test_scores``, ``test_y``.
+        scores: ``validation_scores``, ``validation_y``, ``test_scores``, ``test_y``; where the data have them,
+            ``validation_factors`` and ``test_factors``, which prices are multiplied by.
         space: the label space it used or learned.
         read_weights: gives the weights of model and criterion; a run on disk holds none until they are asked for.
         preprocessing: what a batch goes through, and the names and shapes needed to build the model again.

@@ -84,7 +84,7 @@ def measured(learner: Learner, feed: Feed | SentenceFeed, config: Config) -> Mea
     """Return accuracy and negative log-likelihood, per sample or per token, and what they were computed from."""
     if isinstance(feed, Feed):
         scores = scores_of(learner, feed, config)
-        return Measured(summary(scores, feed.y), {"scores": scores, "y": feed.y.clone()})
+        return Measured(summary(scores, feed.y), {"scores": scores, **feed.known()})
     kept = _per_pair(learner, feed, config)
     tokens = int(kept["tokens"].sum())
     if not tokens:

@@ -113,6 +113,36 @@ def test_a_label_that_is_one_number():
         data.load((X, np.array(3)))
 
 
+def test_factors_of_costs_in_memory_and_in_a_file(tmp_path):
+    amounts = np.arange(40.0)
+    np.savez(tmp_path / "a.npz", x=X, y=Y, cost_factors=amounts)
+    stored = data.load(tmp_path / "a.npz")
+    given = data.load((X, Y), cost_factors=amounts)
+    by_part = data.load(
+        {"train": (X, Y), "test": (X[:4] + 50, Y[:4])}, cost_factors={"train": amounts, "test": [1, 1, 1, 1]}
+    )
+    torch.testing.assert_close(stored.test.factors, given.test.factors)
+    torch.testing.assert_close(by_part.test.factors, torch.ones(4, dtype=torch.float64))
+    for part in given.parts.values():  # X has rows of their own, which say whose factor it is
+        rows = [int(np.flatnonzero((X.astype(np.float32) == row).all(axis=1))[0]) for row in part.x.numpy()]
+        torch.testing.assert_close(part.factors, torch.from_numpy(amounts[rows]))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (np.ones(39), "`cost_factors` .* one per sample .*Got shape \\(39,\\)"),
+        (np.ones((40, 2)), "Got shape \\(40, 2\\)"),
+        (["much"] * 40, "Got 'much' in row 0"),
+        (np.full(40, np.nan), "Got nan in row 0"),
+        ({"train": np.ones(40)}, "one per sample for each of all"),
+    ],
+)
+def test_factors_that_are_none(given, message):
+    with pytest.raises(ValueError, match=message):
+        data.load((X, Y), cost_factors=given)
+
+
 @pytest.mark.parametrize("groups", [np.array(3), np.zeros((40, 2)), np.zeros(39)])
 def test_groups_of_another_shape(groups):
     with pytest.raises(ValueError, match="one row per label"):

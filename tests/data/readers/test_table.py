@@ -39,6 +39,43 @@ def test_groups_stay_together(tmp_path):
     assert "patient" not in " ".join(dataset.source["columns"])
 
 
+def test_a_column_of_factors_comes_with_its_rows_and_is_no_feature(tmp_path):
+    amounts = {row[1]: float(index % 7) for index, row in enumerate(ROWS)}
+    rows = [[*row, amounts[row[1]]] for row in ROWS]
+    header = ["id", "size", "colour", "patient", "sick", "amount"]
+    options = {"label": "sick", "ignore": ["id", "patient", "colour"]}
+    dataset = data.load(write(tmp_path / "t.csv", rows, header), **options, cost_column="amount")
+    assert dataset.source["columns"] == ["size"]
+    assert dataset.source["options"]["cost_column"] == "amount"
+    for part in dataset.parts.values():
+        wanted = [amounts[f"{size:.3f}"] for size in part.x[:, 0].tolist()]
+        assert_close(part.factors, torch.tensor(wanted, dtype=torch.float64))
+    fewer = dataset.limit(10).train
+    assert_close(fewer.factors, torch.tensor([amounts[f"{size:.3f}"] for size in fewer.x[:, 0].tolist()]).double())
+    other = data.load(
+        write(tmp_path / "u.csv", [[*row[:5], 1] for row in rows], header), **options, cost_column="amount"
+    )
+    assert other.key != dataset.key  # what is judged by it is judged anew
+
+
+@pytest.mark.parametrize(
+    ("cells", "column", "message"),
+    [
+        (["1"] * 40, "amout", "`cost_column` of data.load must be a column.*Did you mean 'amount'"),
+        (["1"] * 39 + ["-2"], "amount", "`cost_column` .* 0 or more, in every row. Got '-2' in row 39"),
+        (["1"] * 39 + ["much"], "amount", "Got 'much' in row 39"),
+        (["1"] * 39 + ["nan"], "amount", "Got 'nan' in row 39"),
+        (["1"] * 39 + [""], "amount", "1 in 'amount'.*what prices are multiplied by are not made up"),
+        (["1"] * 40, "sick", "another column than that of label. Got 'sick'"),
+    ],
+)
+def test_columns_that_are_no_factors(tmp_path, cells, column, message):
+    rows = [[*row, cell] for row, cell in zip(ROWS, cells, strict=True)]
+    path = write(tmp_path / "t.csv", rows, ["id", "size", "colour", "patient", "sick", "amount"])
+    with pytest.raises(ValueError, match=message):
+        data.load(path, label="sick", cost_column=column)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from labelspace import _checks, _inputs
-from labelspace.data import digests, labels, memory
+from labelspace.data import digests, factors, labels, memory
 from labelspace.data.columns import check_finite
 from labelspace.data.digests import Array
 from labelspace.data.files import OWNER
@@ -15,7 +15,7 @@ from labelspace.data.found import Found, Shares, ranges, rows_of
 from labelspace.data.npy import Stored
 from labelspace.data.source import Kind, ReaderOptions, Source
 
-# how the parts may be called, after x_, y_ and groups_
+# how the parts may be called, after x_, y_, groups_ and cost_factors_
 SUFFIXES = {"train": ("train",), "validation": ("validation", "valid", "val"), "test": ("test",)}
 FEATURES = ("x", "X", "features", "embeddings")
 LABELS = ("y", "labels")
@@ -35,6 +35,7 @@ def read(
     *,
     names: Sequence[str] | None = None,
     groups: object = None,
+    cost_factors: object = None,
 ) -> Found:
     """Return a dataset from arrays. Nothing is ever unpickled.
 
@@ -48,14 +49,17 @@ def read(
         names: class names in the order of the labels; an array ``names`` in the file says the same.
         groups: a group per sample, for a pair, and for a dict of pairs a dict of groups; in a file it is an array
             ``groups`` (or ``groups_train`` …).
+        cost_factors: what a comparison multiplies the prices of each sample by, 0 or more, such as the amount at stake;
+            given as groups are.
     """
     if isinstance(source, str | Path):
+        _in_the_file({"groups": groups, "cost_factors": cost_factors})
         stored: Mapping[str, Array] = Stored(Path(source))
         if names is None and "names" in stored:
             names = [str(name) for name in stored["names"].ravel().tolist()]
         return found_in(stored, names, Path(source).name)
     pairs = {name: pair(part) for name, part in memory.parts(source).items()}
-    given = grouped(groups, pairs)
+    given = beside("groups", groups, pairs) | beside("cost_factors", cost_factors, pairs)
     for name, (x, y) in pairs.items():
         end = "" if name == "all" else f"_{name}"
         given |= {f"x{end}": x, f"y{end}": y}
@@ -89,13 +93,15 @@ def found_in(
     """Return the dataset that arrays by their names are.
 
     Args:
-        stored: ``x`` and ``y``, or ``x_train``, ``y_train`` … and perhaps groups.
+        stored: ``x`` and ``y``, or ``x_train``, ``y_train`` … and perhaps groups and factors of costs.
         names: class names in the order of the labels.
         title: what the data goes by.
         options: others than ``names`` that it was read with.
     """
-    x_parts, y_parts, group_parts = (_parts(stored, spellings) for spellings in (FEATURES, LABELS, ("groups",)))
+    spelled = (FEATURES, LABELS, ("groups",), ("cost_factors",))
+    x_parts, y_parts, group_parts, factor_parts = (_parts(stored, spellings) for spellings in spelled)
     _check_parts(x_parts, y_parts, group_parts)
+    _check_lengths(factor_parts, y_parts)
     x, kind = _features(np.concatenate(list(x_parts.values())))
     y, classes = labels.encode(np.concatenate(list(y_parts.values())), names)
     codes = None
@@ -104,9 +110,14 @@ def found_in(
     found = digests.of_rows(x)
     said: ReaderOptions = {"names": None if names is None else list(names), **(options or {})}
     facts: Source = {"reader": "arrays", "path": title, "options": said}
-    content = digests.of_values(x, y, list(classes), codes if codes is not None else [])
+    weights = None
+    if factor_parts:
+        values = [value for part in factor_parts.values() for value in factors.listed(part)]
+        weights = factors.checked(OWNER, "cost_factors", values)
+    told = [] if weights is None else [weights]
+    content = digests.of_values(x, y, list(classes), codes if codes is not None else [], *told)
     given = ranges({part: len(values) for part, values in y_parts.items()})
-    return Found(kind, y, classes, given, found, content, facts, rows_of(x, found), codes)
+    return Found(kind, y, classes, given, found, content, facts, rows_of(x, found), codes, factors=weights)
 
 
 def pair(source: object) -> tuple[Array, Array]:
@@ -117,17 +128,23 @@ def pair(source: object) -> tuple[Array, Array]:
     return as_array("x", source[0]), as_array("y", source[1])
 
 
-def grouped(groups: object, parts: Collection[str]) -> dict[str, Array]:
-    """Return the groups of all samples by the names that arrays go by; nothing where there are none."""
-    if groups is None:
+def beside(what: str, values: object, parts: Collection[str]) -> dict[str, Array]:
+    """Return what each sample has beside its label, by the names that arrays go by; nothing where that is nothing.
+
+    Args:
+        what: the option: ``"groups"`` or ``"cost_factors"``.
+        values: one per sample; for several parts a dict of such.
+        parts: of the data.
+    """
+    if values is None:
         return {}
-    given = groups if isinstance(groups, Mapping) else {"all": groups}
-    if isinstance(groups, Mapping) and "all" not in parts:
-        given = memory.parts(groups)
+    given = values if isinstance(values, Mapping) else {"all": values}
+    if isinstance(values, Mapping) and "all" not in parts:
+        given = memory.parts(values)
     if set(given) != set(parts):
         got = f"those of {', '.join(map(str, given))}"
-        raise _checks.fail(OWNER, "groups", f"a group per sample for each of {', '.join(parts)}", got)
-    return {"groups" if name == "all" else f"groups_{name}": as_array("groups", own) for name, own in given.items()}
+        raise _checks.fail(OWNER, what, f"one per sample for each of {', '.join(parts)}", got)
+    return {what if name == "all" else f"{what}_{name}": as_array(what, own) for name, own in given.items()}
 
 
 def as_array(argument: str, value: object) -> Array:
@@ -184,6 +201,25 @@ def _check_parts(x: Mapping[str, Array], y: Mapping[str, Array], groups: Mapping
         if (values.dtype == np.uint8) != (next(iter(x.values())).dtype == np.uint8):
             remedy = "Bytes are pictures, anything else is features."
             raise _checks.fail(OWNER, "x", "samples of one type in all parts", f"{values.dtype} in {part!r}", remedy)
+
+
+def _check_lengths(factors: Mapping[str, Array], y: Mapping[str, Array]) -> None:
+    """Refuse factors of other parts or of another number of samples."""
+    if factors and set(factors) != set(y):
+        got = f"those of {', '.join(factors)}"
+        raise _checks.fail(OWNER, "cost_factors", f"one per sample for each of {', '.join(y)}", got)
+    for part, values in factors.items():
+        if values.ndim == 0 or values.size != len(values) or len(values) != len(y[part]):
+            expected = f"of shape ({len(y[part])},), one per sample (part {part!r})"
+            raise _checks.fail(OWNER, "cost_factors", expected, f"shape {values.shape}")
+
+
+def _in_the_file(given: Mapping[str, object]) -> None:
+    """Refuse what a file has to say itself."""
+    for name, values in given.items():
+        if values is not None:
+            remedy = f"Save an array {name} in the file."
+            raise _checks.fail(OWNER, name, "left out for arrays in a file", "it", remedy)
 
 
 def _features(x: Array) -> tuple[Array, Kind]:

@@ -34,6 +34,7 @@ def read(
     *,
     names: Sequence[str] | None = None,
     groups: object = None,
+    cost_factors: object = None,
     resize: int | tuple[int, int] | None = None,
     colour: bool | None = None,
 ) -> Found:
@@ -44,12 +45,13 @@ def read(
             ``classes``, as torchvision has them, name the labels.
         names: class names in the order of the labels, in place of ``classes``.
         groups: a group per sample; for parts a dict of them.
+        cost_factors: what a comparison multiplies the prices of each sample by, given as groups are.
         resize: a size to bring pictures to: ``n`` for n×n, or ``(height, width)``.
         colour: three channels or one, for pictures; by default one if all of them are grey.
     """
     wanted = _wanted(resize, colour)
     found = {name: _of_items(name, part, wanted) for name, part in memory.parts(source).items()}
-    stored = arrays.grouped(groups, found)
+    stored = arrays.beside("groups", groups, found) | arrays.beside("cost_factors", cost_factors, found)
     return _found(found, stored, names, wanted, "torch Dataset")
 
 
@@ -81,7 +83,9 @@ def read_pictures(
         columns = _columns(part, label, group_by, ignore)
         found[name] = _of_pictures(name, part, columns, wanted, names is None)
     stored = {name: part.groups for name, part in found.items()}
-    result = _found(found, arrays.grouped(stored if group_by else None, found), names, wanted, "Hugging Face Dataset")
+    result = _found(
+        found, arrays.beside("groups", stored if group_by else None, found), names, wanted, "Hugging Face Dataset"
+    )
     options: ReaderOptions = {**result.source["options"], "group_by": group_by}
     return replace(result, source={**result.source, "options": options})
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelspace import _checks
-from labelspace.data import columns, digests, labels, memory, numbers, roles, suspects, tables
+from labelspace.data import columns, digests, factors, labels, memory, numbers, roles, suspects, tables
 from labelspace.data import missing as rules
 from labelspace.data import text as tokeniser
 from labelspace.data.files import OWNER
@@ -28,6 +28,7 @@ def read(
     label: str | None = None,
     text: str | None = None,
     group_by: str | None = None,
+    cost_column: str | None = None,
     numeric: Sequence[str] = (),
     categorical: Sequence[str] = (),
     ignore: Sequence[str] = (),
@@ -48,6 +49,8 @@ def read(
         text: the column of texts, which makes the kind ``"text"``; the other columns are then left out. By default
             a column called text or sentence, if there is nothing else to learn from.
         group_by: a column whose values (patients, users, devices) are kept on one side of every split.
+        cost_column: a column of numbers, 0 or more, that a comparison multiplies the prices of each row by, such as
+            the amount at stake; nothing is learned from it.
         numeric: columns to read as numbers, whatever they look like.
         categorical: columns to read as categories, whatever they look like; with the label among them, hundreds of
             different numbers are classes too.
@@ -72,9 +75,10 @@ def read(
     table = numbers.with_points(
         table, [name for name in table if name not in {text, group_by, *categorical}], separator
     )
-    role = roles.roles(table, known=known, label=label, text=text, group_by=group_by, ignore=ignore)
+    asked = {"label": label, "text": text, "group_by": group_by, "cost_column": cost_column}
+    role = roles.roles(table, known=known, **asked, ignore=ignore)
     table, counts, bare = rules.labelled(table, counts, role.label, names or known.get(role.label, ()))
-    others = [name for name in (role.text, role.group_by) if name is not None]
+    others = [name for name in (role.text, role.group_by, role.cost_column) if name is not None]
     table, counts, gaps = rules.settle(table, counts, role.features, others, missing)
     if path is None:
         memory.check_cells(table, [*role.features, role.label, *others])
@@ -83,8 +87,9 @@ def read(
     if names is None and role.label not in categorical:
         labels.check_classes_repeat(role.label, table[role.label])
     y, classes = labels.encode(_objects(table[role.label]), names)
-    rows = _Rows(y, classes, ranges(counts), _groups(table, group_by))
+    rows = _Rows(y, classes, ranges(counts), _groups(table, group_by), _factors(table, cost_column))
     options: ReaderOptions = {"label": role.label, "text": role.text, "group_by": group_by, "missing": missing}
+    options |= {} if cost_column is None else {"cost_column": cost_column}
     origin: Source = {"reader": "table", "path": "table" if path is None else path.name, "options": options}
     origin = {**origin, **_said(role, index), **bare, **gaps}
     if role.text is not None:
@@ -102,6 +107,11 @@ class _Rows:
     names: tuple[str, ...]
     given: dict[str, Rows]
     groups: Rows | None
+    factors: NDArray[np.float64] | None = None
+
+    def content(self, *parts: object) -> str:
+        """Return a digest of what the table holds."""
+        return digests.of_values(*parts, self.y, *([] if self.factors is None else [self.factors]))
 
 
 def _said(role: roles.Roles, index: Mapping[str, str]) -> Source:
@@ -122,14 +132,33 @@ def _groups(table: Columns, group_by: str | None) -> Rows | None:
     return np.unique([str(value) for value in table[group_by]], return_inverse=True)[1].astype(np.int64)
 
 
+def _factors(table: Columns, column: str | None) -> NDArray[np.float64] | None:
+    """Return what prices are multiplied by."""
+    if column is None:
+        return None
+    return factors.checked(OWNER, "cost_column", table[column])
+
+
 def _texts(texts: list[str], rows: _Rows, source: Source, size: int, length: int) -> Found:
     found = digests.of_texts(texts)
 
     def take(order: Sequence[Rows]) -> Taken:
         return tokeniser.take(texts, found, order, size, length)
 
-    content = digests.of_values(found, rows.y)
-    return Found("text", rows.y, rows.names, rows.given, found, content, source, take, rows.groups, texts)
+    content = rows.content(found)
+    return Found(
+        "text",
+        rows.y,
+        rows.names,
+        rows.given,
+        found,
+        content,
+        source,
+        take,
+        rows.groups,
+        texts,
+        factors=rows.factors,
+    )
 
 
 def _numbers(table: Columns, kinds: Mapping[str, str], rows: _Rows, source: Source) -> Found:
@@ -148,8 +177,8 @@ def _numbers(table: Columns, kinds: Mapping[str, str], rows: _Rows, source: Sour
             said["alike by chance"] = chances
         return Taken(x, [found[part] for part in order], source=said)
 
-    content = digests.of_values(list(table), found, rows.y)
-    return Found("table", rows.y, rows.names, rows.given, found, content, source, take, rows.groups)
+    content, held = rows.content(list(table), found), rows.factors
+    return Found("table", rows.y, rows.names, rows.given, found, content, source, take, rows.groups, factors=held)
 
 
 def _on_disk(path: Path, delimiter: str | None) -> memory.Tables:
