@@ -152,7 +152,7 @@ def _adapted(decision: "Decision", scores: "Tensor") -> "Decision":
         found = adapted(scores, decision)
     except InputError as error:
         flag = "--adapt-prior" if error.argument in ("scores", "prior", "decision") else error.argument
-        raise error.about(owner="", argument=flag) from error
+        raise InputError("", flag, error.expected, error.got, error.parts) from error
     said = said_frequencies(found)
     errors.print(f"class frequencies of {len(scores):,} samples: {said}", style="yellow", soft_wrap=True)
     return found
