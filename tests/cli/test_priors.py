@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from labelspace import InputError
 from labelspace.cli.main import app
-from labelspace.cli.priors import prior_of
+from labelspace.cli.priors import prior_of, said_frequencies
 from labelspace.decisions import Decision
 
 NAMES, SCORES = ["ill", "well"], [[0.5, 0.0], [3.0, 0.0], [0.0, 1.0]]
@@ -49,3 +49,10 @@ def test_predict_decides_for_other_class_frequencies(tmp_path: Path) -> None:
     assert rows[0]["class"] == "well"  # of the largest score it would be ill
     assert "--prior" in predicted(tmp_path, "ill=10%,well=80%", code=2)
     assert "--prior" in predicted(tmp_path, "ill=10%,sick=90%", code=2)
+
+
+def test_frequencies_in_words():
+    names = [f"c{number}" for number in range(10)]
+    decision = Decision("argmax", 1.0, None, names, frequencies=[0.1] * 10, prior=[0.5, *[0.5 / 9] * 9])
+    assert said_frequencies(decision).startswith("c0 50.0% (10.0% in the validation data), c1 5.6% (10.0%), ")
+    assert said_frequencies(decision).endswith(", 2 others")

@@ -340,3 +340,22 @@ def test_equal_prices_differ_by_their_factors(tmp_path: Path) -> None:
     assert found.result.cost.words == "every mistake costs 1, times each sample's factor"
     assert found.result.decision == "min_cost"
     assert found.result.rows[0].argmax.cost > 1 - found.result.rows[0].argmax.accuracy  # a mistake costs 2 on average
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cost": "uniform", "capacity": {"small": 0.1}}, "`capacity` of compare must be given beside prices"),
+        ({"cost": "squared", "calibration": "isotonic"}, "another for other than 2 classes. Got 'isotonic' for 3"),
+        (
+            {"cost": "squared", "capacity": {"small": 0.34, "medium": 0.33, "large": 0.33}},
+            "can be kept on these samples. Got room for",
+        ),
+    ],
+)
+def test_what_cannot_be_decided_is_refused_before_training(
+    tmp_path: Path, options: dict[str, Any], message: str
+) -> None:
+    table = write_table(tmp_path / "t.csv", SIZES)
+    with pytest.raises(labelspace.InputError, match=message):
+        compare(table, **{**TINY, **options}, space="small<medium<large", out=tmp_path, executor=Nothing())

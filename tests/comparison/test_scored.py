@@ -288,7 +288,12 @@ def test_groups(tmp_path: Path) -> None:
     paid = [prices[y, called][None] for called in ((p @ prices).argmin(dim=1), scores.argmax(dim=1))]
     expected = change_of(paid[0], paid[1], 0.95, torch.arange(200) // 10, fixed=True)
     assert expected is not None
-    assert found.verdict.interval == pytest.approx((expected.low, expected.high))
+    assert found.verdict.interval is not None
+    assert expected.low is not None
+    assert expected.high is not None
+    low, high = found.verdict.interval  # wider by what other validation samples would change
+    assert expected.low - 0.02 < low < expected.low
+    assert expected.high < high < expected.high + 0.02
 
 
 def test_groups_of_any_of_the_files_count(tmp_path: Path) -> None:
@@ -397,3 +402,16 @@ def test_factors_of_costs_come_with_scores(tmp_path: Path) -> None:
         compare_scores([{"scores": scores, "y": y}, parts[1]], cost=SQUARED)
     with pytest.raises(labelspace.InputError, match="a table with a column 'amout'"):
         compare_scores(tables, cost=SQUARED, cost_column="amout")
+
+
+def test_one_model_ends_with_what_to_do_and_names_its_calibrator() -> None:
+    found = compare_scores(both(), cost=SQUARED, calibration="vector")
+    assert found.verdict.advice.startswith("Take model with minimum-cost decisions: ")
+    assert found.verdict.sentences[0].startswith("Calibration (vector scaling) and minimum-cost decisions cost ")
+    said = found.table()
+    assert "Temperature" not in said
+    assert "after T" not in said
+    assert "Do  " in said
+    plain = compare_scores(both(), cost=SQUARED, calibration="temperature")
+    assert plain.verdict.sentences[0].startswith("Temperature and minimum-cost decisions cost ")
+    assert "after T" in plain.table()

@@ -6,6 +6,7 @@ import pytest
 
 from comparison.small import write_table
 from labelspace import InputError
+from labelspace.comparison.knowledge import Doing
 from labelspace.comparison.together import check_together
 
 
@@ -33,3 +34,10 @@ def test_what_cannot_be_read_is_named(paths: list[str], tmp_path: Path) -> None:
         check_together([paths[1], paths[0]], None, None, {"label": "grade"})
     with pytest.raises(InputError, match="different datasets. Got digits twice"):
         check_together(["digits", "digits"], None, None, {})
+
+
+def test_what_is_done_is_part_of_the_question(tmp_path: Path) -> None:
+    paths = [str(write_table(tmp_path / f"{name}.csv", ["qqa", "qqb", "qqc"])) for name in "ab"]
+    check_together(paths, None, "uniform", {"label": "label"})
+    with pytest.raises(InputError, match="a.csv: "):  # no taxonomy whose nodes could be answers
+        check_together(paths, None, "uniform", {"label": "label"}, Doing("tree"))

@@ -8,7 +8,7 @@ import torch
 from scipy.stats import norm
 from torch import Tensor
 
-from comparison.hand_made import SAMPLES, row, table
+from comparison.hand_made import SAMPLES, SEEDS, row, table
 from labelspace.comparison.rows import Judged, against_reference
 from labelspace.comparison.verdict import enough_seeds, judge_decisions, judge_rows, kind_of
 from labelspace.metrics import Interval, sign_flip_test
@@ -335,3 +335,16 @@ def test_the_level_is_that_of_the_winners_interval() -> None:
     assert verdict.level == pytest.approx(0.975)
     assert f"(97.5{THIN}% interval)" in verdict.sentences[0]
     assert judged(*rows[:2]).level == 0.95
+
+
+def test_accuracy_is_that_of_the_table_or_not_said() -> None:
+    """Where something else than a class is done, the table's accuracy is of the other samples, and no difference."""
+    right = torch.zeros(SEEDS, SAMPLES, dtype=torch.float64)
+    right[:, : SAMPLES // 2] = 1
+    facts = {"right": right, "plain": torch.ones_like(right)}
+    costs, reference = table(1.0, 0.1, 1), row("one-hot", table(2.0, 0.1), plain=1.0)
+    rows = against_reference([reference, row("uniform", costs, **facts)], 0.95, None)
+    assert "accuracy falls 1.000 → 0.500" in judge_rows(rows, 0.05, "order").sentences[0]
+    numbers = {"cost": float(costs.mean()), "accuracy": 0.7}
+    rows = against_reference([reference, row("uniform", costs, **facts, min_cost=numbers)], 0.95, None)
+    assert "accuracy" not in judge_rows(rows, 0.05, "order").sentences[0]

@@ -1,6 +1,7 @@
 """Decision: by hand, against labelspace.decisions.rules, and as a file that may be damaged."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -282,3 +283,14 @@ def test_a_decision_of_earlier_versions_is_read(tmp_path: Path) -> None:
     assert Decision.load(path).plain() == Decision("min_cost", 1.0, PRICES, NAMES).plain()
     path.write_text(json.dumps({**SOUND, "rule": "min_cost", "cost": TABLE, "names": GRADES, "actions": DONE}))
     assert Decision.load(path).doing(CHANCES.log()) == acting().doing(CHANCES.log())
+
+
+def test_a_limit_that_was_found_at_other_frequencies_is_refused():
+    decision = Decision("min_cost", 1.0, [[0, 1], [5, 0]], ["well", "ill"], frequencies=[0.5, 0.5])
+    scores = torch.randn(40, 2, generator=torch.Generator().manual_seed(0))
+    limited = decision.with_capacity(scores, {"ill": 0.1})
+    with pytest.raises(ValueError, match="without limits. Got it with a limit of .*Limit it after the prior"):
+        limited.with_prior([0.9, 0.1])
+    assert limited.with_prior(None).added == limited.added
+    again = replace(limited, added=None).with_prior([0.1, 0.9]).with_capacity(scores, {"ill": 0.1})
+    assert float((again.decide(scores).classes == 1).double().mean()) <= 0.1

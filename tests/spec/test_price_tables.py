@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from labelspace.spec.actions import actions_of
 from labelspace.spec.price_tables import names_in, read_prices
+from labelspace.spec.prices import prices
 
 NAMES = ["low", "mid", "high"]
 MATRIX = "true,high,low,mid\nlow,4,0,1\nmid,1,2,0\nhigh,0,9,3\n"
@@ -90,7 +92,7 @@ def test_being_right_may_cost_where_columns_are_called_actions(tmp_path: Path) -
         (WIDE.replace("order a test", "send to a person"), "names every action once"),
         (WIDE.replace("severe,10", "sevree,10"), r"Got 'sevree' \(line 2\), which is none of the classes"),
         (WIDE.replace("mild,severe", "mild,sevree"), "Got 'sevree' .* Did you mean 'severe'"),
-        ("true,mild,wait\nmild,0,1\nsevere,5,2\n", r"Got 'wait' \(first row\), which is none of the classes"),
+        ("true,mild,wait\nmild,0,1\nsevere,5,0\n", r"Got 'wait' \(first row\), which is none of the classes"),
         (WIDE.replace("0.3", "nan"), "prices that are numbers. Got 'nan' for true 'mild' called 'order a test'"),
         (LONG.replace("mild,order a test,0.3\n", ""), "none for true 'mild' called 'order a test'"),
         ("true,action,cost\nmild,,1\n", "a name for every action. Got none in the column of actions, line 2"),
@@ -100,3 +102,14 @@ def test_what_is_wrong_with_actions(text: str, message: str, tmp_path: Path) -> 
     with pytest.raises(ValueError, match=message) as error:
         read_prices(written(tmp_path, text), ["mild", "severe"])
     assert "\n" not in str(error.value)
+
+
+def test_an_action_may_take_the_place_of_a_class(tmp_path):
+    """As many columns as classes: one that is not free for the class without a column is no class misspelt."""
+    (tmp_path / "p.csv").write_text("true,well,ill,ask\nwell,0,2,1\nill,9,0,1\ndead,9,2,1\n")
+    table = actions_of(prices(str(tmp_path / "p.csv"), ["well", "ill", "dead"]))
+    assert table is not None
+    assert table.names == ("well", "ill", "ask")
+    (tmp_path / "q.csv").write_text("true,well,ill,gone\nwell,0,2,1\nill,9,0,1\ndead,9,2,0\n")
+    with pytest.raises(ValueError, match="gone"):
+        prices(str(tmp_path / "q.csv"), ["well", "ill", "dead"])

@@ -234,6 +234,7 @@ def compare(
     """
     from labelspace.comparison import compare as compare_labels
     from labelspace.comparison import compare_scores
+    from labelspace.comparison.knowledge import Doing
     from labelspace.comparison.plan import OWN, TRAINING
     from labelspace.comparison.scored import LEVEL, MARGIN
     from labelspace.comparison.together import check_together
@@ -317,7 +318,7 @@ def compare(
     more = of_settings(setting or [], (*TRAINING, *OWN), {*inspect.signature(compare).parameters, *settings})
     known = with_senses(space, senses or [])
     if len(given) > 1:
-        check_together(given, known, cost, reader)
+        check_together(given, known, cost, reader, Doing(tree_only(actions), shares_of(capacity)))
 
     def compared(name: str | None) -> tuple["Comparison", Path]:
         with ComparisonBars() as bars:

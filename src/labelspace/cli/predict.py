@@ -10,12 +10,14 @@ import typer
 from labelspace._checks import InputError
 from labelspace.cli.flags import speaks_of_flags
 from labelspace.cli.options import AllowDamaged
-from labelspace.cli.priors import prior_of
+from labelspace.cli.priors import prior_of, said_frequencies
 from labelspace.cli.screen import bad_input_exits, bars, console, errors, print_json
 from labelspace.cli.table_output import TABLES, Write, check_output, stopped_cleanly, table_file
 from labelspace.cli.translations import translate
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from labelspace.data.tables import Columns
     from labelspace.decisions.decision import Decision
     from labelspace.serving.predictions import Tally
@@ -50,6 +52,12 @@ def predict(
             help='How frequent classes are in NEW, if not as in the validation data: "ill=2%,well=98%", or a file.',
         ),
     ] = None,
+    adapt_prior: Annotated[
+        bool,
+        typer.Option(
+            "--adapt-prior", help="Find how frequent classes are in NEW from NEW itself, and decide accordingly."
+        ),
+    ] = False,
     cost_column: Annotated[
         str | None,
         typer.Option(help="Column of NEW that multiplies each sample's prices, as in compare: weighed against limits."),
@@ -93,6 +101,8 @@ def predict(
         )
     if output is not None:
         check_output("predict", output, new, (*TABLES, ".txt"))
+    if adapt_prior and prior is not None:
+        raise InputError("", "--adapt-prior", "given without --prior", "both", "One finds what the other says.")
     extra = predictions.Extra(expected_cost, per_class)
     place = alone.place_of(run)
     if place is not None:
@@ -101,6 +111,8 @@ def predict(
             check_output("predict", output, new, TABLES)
         of = alone.load(place, allow_damaged)
         decision = _asked(of.decision, abstain_cost, prior)
+        if adapt_prior:
+            decision = _adapted(decision, alone.scores_in(of, new, keep or [], cost_column))
         met = alone.Met()
         found = alone.decisions(of._replace(decision=decision), new, met, keep or [], extra, cost_column)
         _write(Written(place, decision, None), new, found, met, output, as_json, spreadsheet)
@@ -108,7 +120,7 @@ def predict(
     prepared = predictions.ready(run, allow_damaged=allow_damaged)
     if prepared.run.preprocessing["kind"] == "sequences":
         asked = {"--abstain-cost": abstain_cost, "--prior": prior, "--keep": keep, "--spreadsheet": spreadsheet or None}
-        asked |= {"--cost-column": cost_column}
+        asked |= {"--cost-column": cost_column, "--adapt-prior": adapt_prior or None}
         asked |= {"--per-class": per_class or None, "--expected-cost": expected_cost or None}
         translate(prepared.run, new, output, beam, device, as_json, [name for name, value in asked.items() if value])
         return
@@ -117,6 +129,9 @@ def predict(
     if output is not None:
         check_output("predict", output, new, TABLES)
     prepared = prepared._replace(decision=_asked(prepared.decision, abstain_cost, prior))
+    if adapt_prior:
+        scores = predictions.scores_in(prepared, new, device)
+        prepared = prepared._replace(decision=_adapted(prepared.decision, scores))
     tally = predictions.Tally()
     found = predictions.predictions(prepared, new, tally, keep or [], device, extra, cost_column)
     of_run = Written(prepared.run.folder, prepared.decision, prepared.run)
@@ -127,6 +142,20 @@ def _asked(decision: "Decision", abstain_cost: float | None, prior: str | None) 
     """Return a decision with what was typed of it."""
     found = decision if abstain_cost is None else decision.with_abstain_cost(abstain_cost)
     return found if prior is None else found.with_prior(prior_of(prior))
+
+
+def _adapted(decision: "Decision", scores: "Tensor") -> "Decision":
+    """Return a decision for the class frequencies that unlabelled samples show, and say which those are."""
+    from labelspace.decisions.shifted import adapted
+
+    try:
+        found = adapted(scores, decision)
+    except InputError as error:
+        flag = "--adapt-prior" if error.argument in ("scores", "prior", "decision") else error.argument
+        raise InputError("", flag, error.expected, error.got, error.parts) from error
+    said = said_frequencies(found)
+    errors.print(f"class frequencies of {len(scores):,} samples: {said}", style="yellow", soft_wrap=True)
+    return found
 
 
 class Written(NamedTuple):

@@ -24,6 +24,7 @@ from labelspace.comparison.summary import caveats, costliest, extra_columns, pri
 from labelspace.comparison.verdict import doubted, judge_rows, kind_of
 from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
+from labelspace.decisions.capacity import check_rows
 from labelspace.results import DRAWN_FROM, Known, Options, Prices, Result, Rule
 from labelspace.serving.take_home import CARD, take_home
 from labelspace.space import LabelSpace
@@ -62,6 +63,8 @@ class Classified:
         doing = Doing(plan.actions, plan.capacity, factor_of(job.dataset))
         knowledge = gather(space, cost, job.dataset, labels, doing)
         judge = knowledge.judge(job.dataset.names, job.dataset.test.y, plan.probabilities, plan.calibration)
+        if judge.capacity is not None:
+            check_rows(judge.actions or judge.names or (), judge.capacity, len(job.dataset.validation))
         return cls(plan, job.dataset, knowledge, judge, labels)
 
     @property

@@ -11,6 +11,7 @@ from labelspace import _checks
 from labelspace.comparison.outcome import Judge
 from labelspace.data.dataset import Dataset
 from labelspace.decisions.choosing import Calibration
+from labelspace.decisions.isotonic import CLASSES as OF_ISOTONIC
 from labelspace.sources.lda import lda
 from labelspace.sources.wordnet import all_nouns
 from labelspace.space import LabelSpace
@@ -61,6 +62,10 @@ class Knowledge(NamedTuple):
         builder = None if self.space is None else self.space.source.get("builder")
         return WORDS.get(str(builder), "label space")
 
+    @property
+    def _priced(self) -> bool:
+        return has_prices(self.cost) or bool(self.factor)
+
     def _ranks(self, names: Sequence[str]) -> Tensor | None:
         """Return the place of each class in their order; prices per step know one too, where names are numbers."""
         order: Sequence[str] | None = order_of(self.space)
@@ -80,18 +85,26 @@ class Knowledge(NamedTuple):
             calibration: how scores become probabilities.
         """
         counts = torch.bincount(y, minlength=len(names)).double()
-        table = actions_of(self.cost)
+        table, priced, capacity = actions_of(self.cost), self._priced, capacity_of(self.cost)
+        if capacity is not None and not priced:
+            remedy = (
+                "Where every mistake costs the same the likeliest class is called, however often: say --cost (cost=…)."
+            )
+            raise _checks.fail("compare", "capacity", "given beside prices", _checks.listed(list(capacity)), remedy)
+        if calibration == "isotonic" and len(names) != OF_ISOTONIC:
+            got = f"'isotonic' for {len(names)}"
+            raise _checks.fail("compare", "calibration", f"another for other than {OF_ISOTONIC} classes", got)
         levels = self.space is not None and self.space.source.get("builder") in ("tree", "groups")
         return Judge(
             cost=self.cost.matrix.double() if table is None else table.prices,
-            priced=has_prices(self.cost) or bool(self.factor),
+            priced=priced,
             ranks=self._ranks(names),
             imbalanced=bool(counts.max() > IMBALANCE * counts.min()),
             tree=self.space if levels else None,
             inverted=probabilities == "inverted",
             names=tuple(names),
             actions=None if table is None else table.names,
-            capacity=capacity_of(self.cost),
+            capacity=capacity,
             calibration=calibration,
         )
 

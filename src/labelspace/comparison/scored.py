@@ -127,8 +127,9 @@ def _rows(gathered: Gathered, outcomes: Sequence[Outcome], kept: bool) -> list[J
 
 def _verdict(rows: Sequence[Judged], margin: float, level: float, groups: Tensor | None, best: int) -> Verdict:
     if len(rows) == 1:
-        return judge_decisions(rows[0], margin, level, groups)
-    verdict = judge_rows(rows, margin, "labels", groups, level, rows[best])
+        verdict = judge_decisions(rows[0], margin, level, groups)
+    else:
+        verdict = judge_rows(rows, margin, "labels", groups, level, rows[best])
     return verdict.advising(advice(rows, best, groups, level))
 
 

@@ -19,7 +19,7 @@ from labelspace.data.dataset import Dataset
 from labelspace.data.splits import leak_sentences
 from labelspace.metrics.accuracy import level_groups
 from labelspace.metrics.cost import dearest
-from labelspace.report.words import decimals_for, fixed, interval, percent
+from labelspace.report.words import calibrated_by, decimals_for, fixed, interval, percent
 from labelspace.results import Confusion, Data, Extra, Known, Prices, Row
 from labelspace.space import LabelSpace
 from labelspace.training.config import Config, make_config
@@ -218,10 +218,10 @@ def _badly_priced(rows: Sequence[Judged], groups: Tensor | None, level: float) -
     if dearer is None or dearer.low is None or dearer.low <= 0:
         return []
     before, after = reference.argmax.cost, reference.min_cost.cost
-    decimals = decimals_for([before, after])
+    decimals, how = decimals_for([before, after]), calibrated_by(reference.calibrations).lower()
     text = (
         f"Minimum-cost decisions cost {reference.spoken} {fixed(after, decimals)}, more than argmax does"
-        f" ({fixed(before, decimals)}): its probabilities mislead, even after temperature."
+        f" ({fixed(before, decimals)}): its probabilities mislead, even after {how}."
     )
     winner = next((row for row in rows if row.winner), None)
     if winner is None:

@@ -6,13 +6,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from labelspace import _checks
-from labelspace.comparison.knowledge import gather
+from labelspace.comparison.knowledge import Doing, factor_of, gather
 from labelspace.data.loading import loaded
 from labelspace.spec.named import SpaceSpec
 from labelspace.spec.prices import CostSpec
 
 
-def check_together(data: Sequence[str], space: SpaceSpec | None, cost: CostSpec, options: Mapping[str, object]) -> None:
+def check_together(
+    data: Sequence[str],
+    space: SpaceSpec | None,
+    cost: CostSpec,
+    options: Mapping[str, object],
+    doing: Doing | None = None,
+) -> None:
     """Refuse datasets that cannot be asked one question, before anything is trained.
 
     Args:
@@ -20,6 +26,7 @@ def check_together(data: Sequence[str], space: SpaceSpec | None, cost: CostSpec,
         space: what is known about the classes of each, as ``compare`` takes it.
         cost: what mistakes cost, as ``compare`` takes it.
         options: of the reader of data.
+        doing: what can be done beside calling classes, and how often.
     """
     twice = [name for name, count in Counter(data).items() if count > 1]
     if twice:
@@ -32,7 +39,8 @@ def check_together(data: Sequence[str], space: SpaceSpec | None, cost: CostSpec,
                 dataset = loaded(name, options)
             if dataset.kind == "sequences":
                 raise _checks.fail("compare", "data", "one dataset where it is of texts to texts", name)
-            said[name] = gather(space, cost, dataset, dataset.train.y).spoken.cost
+            asked = (doing or Doing())._replace(factor=factor_of(dataset))
+            said[name] = gather(space, cost, dataset, dataset.train.y, asked).spoken.cost
         except _checks.InputError as error:
             hint = (" Files of scores are compared with --scores.",) if Path(name).is_file() else ()
             fuller = _checks.fail(error.owner, error.argument, error.expected, error.got, (*error.parts, *hint))

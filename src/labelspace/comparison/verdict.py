@@ -12,7 +12,7 @@ from labelspace.comparison.change import resting
 from labelspace.comparison.headline import costs, helps, saved_by_decisions, worth
 from labelspace.comparison.rows import Judged
 from labelspace.metrics import Interval
-from labelspace.report.words import THIN, interval, percent
+from labelspace.report.words import THIN, calibrated_by, interval, percent
 from labelspace.results import Cause, Kind, Likely, Verdict
 
 USUAL = 0.95  # the level of intervals that need not be named
@@ -136,7 +136,8 @@ def _decided(row: Judged, moved: Interval | None, kind: Kind, margin: float) -> 
     if moved is None:
         return "The model makes no costly mistake on the test samples: there is nothing to save."
     before, after = costs(row.argmax.cost, row.min_cost.cost)
-    text = f"Temperature and minimum-cost decisions cost {after} per sample instead of {before}: {_moved(moved)}"
+    how = calibrated_by(row.calibrations)
+    text = f"{how} and minimum-cost decisions cost {after} per sample instead of {before}: {_moved(moved)}"
     if kind == "no difference":
         return f"{text}, inside ±{percent(margin, sign=False)}."
     return f"{text}; accuracy {row.argmax.accuracy:.3f} → {row.min_cost.accuracy:.3f}."
@@ -171,6 +172,8 @@ def _accuracy(reference: Judged, winner: Judged, groups: Tensor | None, level: f
     moved = metrics.paired_interval(right, plain, groups=groups, level=level)
     if moved.low is None or moved.high is None or moved.low <= 0 <= moved.high:
         return ""
+    if abs(float(right.mean()) - winner.headline.accuracy) > 1e-9:
+        return ""  # the table's is of the samples that are called a class, which are others in each row
     verb = "falls" if moved.estimate < 0 else "rises"
     since = "" if winner.min_cost is None else f", from plain argmax of {reference.label}"
     return f"; accuracy {verb} {plain.mean():.3f} → {right.mean():.3f}{since}"

@@ -326,6 +326,12 @@ class Decision:
             prior: how frequent classes are where it decides, in their order or by their names; None as it was.
             frequencies: of the data that it was fitted on, where it does not know them.
         """
+        if prior is not None and self.added:
+            got = f"it with a limit of {_checks.listed(list(self.added))}, whose price was found at the old frequencies"
+            remedy = (
+                "Limit it after the prior: replace(decision, added=None).with_prior(…).with_capacity(new_scores, …)."
+            )
+            raise _checks.fail(OWNER, "prior", "given for a decision without limits", got, remedy)
         return replace(self, prior=prior, frequencies=self.frequencies if frequencies is None else frequencies)
 
     def plain(self) -> dict[str, object]:

@@ -2,12 +2,27 @@
 
 from torch import Tensor
 
-from labelspace import _checks
+from labelspace import _checks, _inputs
 from labelspace._inputs import Numbers
 from labelspace.decisions.decision import Decision
 from labelspace.decisions.prior import settled_prior
 
 OWNER = "estimate_prior"
+PER_CLASS = 20  # unlabelled samples, as for a parameter of a calibrator
+
+
+def adapted(scores: Numbers, decision: Decision) -> Decision:
+    """Return the decision for the class frequencies of unlabelled samples; too few of them are refused.
+
+    Args:
+        scores: of the samples, as the decision takes them; at least twenty for each class.
+        decision: with ``frequencies``.
+    """
+    rows, needed = len(_inputs.tensor(OWNER, "scores", scores)), PER_CLASS * len(decision.names)
+    if rows < needed:
+        expected = f"at least {needed} samples, {PER_CLASS} for each class, to find their frequencies"
+        raise _checks.fail(OWNER, "scores", expected, f"{rows}", "Give the frequencies, if they are known: prior.")
+    return decision.with_prior(estimate_prior(scores, decision))
 
 
 def estimate_prior(scores: Numbers, decision: Decision) -> Tensor:

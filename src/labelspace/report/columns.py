@@ -9,7 +9,7 @@ from functools import partial
 
 from labelspace.report import words
 from labelspace.report.cells import Cell, Column, Heads, number_cells
-from labelspace.report.glossary import TERMS, strength_words
+from labelspace.report.glossary import TERMS, honest_by, strength_words
 from labelspace.report.reading import Material
 from labelspace.results import Change, Measure, Result, Row
 
@@ -22,6 +22,8 @@ def columns(result: Result) -> list[Column]:
     """Return the columns of a comparison, in their order."""
     rows, priced = result.lines, result.decision == "min_cost"
     rules = ("argmax", "min_cost") if priced else ("argmax",)
+    how = honest_by(result)
+    after = "after T" if how == "T" else how
 
     def ruled(group: str, key: str, what: str, decimals: int | None = None) -> list[Column]:
         made = []
@@ -55,12 +57,12 @@ def columns(result: Result) -> list[Column]:
         own("ECE ↓", "raw", "calibration error of the model's own probabilities", lambda row: row.ece),
         own(
             "ECE ↓",
-            "after T",
-            f"calibration error after T. {TERMS['T']}",
+            after,
+            f"calibration error {after}. {TERMS[how]}",
             lambda row: row.ece_after,
             printed=True,
         ),
-        own("NLL ↓", "after T", f"negative log-likelihood after T. {TERMS['T']}", lambda row: row.nll_after),
+        own("NLL ↓", after, f"negative log-likelihood {after}. {TERMS[how]}", lambda row: row.nll_after),
         own("risk–coverage ↓", "area", "mean cost over all coverages", lambda row: row.risk_coverage, None),
         *(
             _numbers(

@@ -20,6 +20,8 @@ STRENGTHS = {
 TERMS = {
     "argmax": "The likeliest class is called, whatever mistakes cost.",
     "min-cost": "The class is called whose expected cost is least: probabilities after temperature, times prices.",
+    "calibrated": "Calibrated: scores are divided by a temperature, and a calibrator fitted on validation data follows"
+    " where it makes decisions cheaper, so that probabilities are honest.",
     "T": "Temperature: scores are divided by one number, fitted on validation data, so that probabilities are honest.",
     "constant": "What calls the same class for every sample, the one that training labels make best (validation"
     " labels, where only scores are known): who is no better learned nothing.",
@@ -43,6 +45,7 @@ BRIEF = {
     "argmax": "the likeliest class",
     "min-cost": "the class of least expected cost",
     "T": "temperature",
+    "calibrated": "temperature, and a calibrator where it pays",
     "Holm": "corrects for many methods",
 }
 
@@ -64,6 +67,15 @@ def strength_words(rows: Iterable[Row]) -> dict[str, str]:
     return {symbol: "; ".join(texts) for symbol, texts in meant.items()}
 
 
+def honest_by(result: Result) -> str:
+    """Return the term for what makes probabilities honest: a temperature alone, or a calibrator of some row beside it.
+
+    Args:
+        result: what a comparison found.
+    """
+    return "calibrated" if any(row.calibrations for row in result.rows) else "T"
+
+
 def glossary(result: Result, sections: Iterable[str] = ()) -> dict[str, str]:
     """Return the words and signs that a page shows, explained.
 
@@ -76,7 +88,7 @@ def glossary(result: Result, sections: Iterable[str] = ()) -> dict[str, str]:
     shown = {
         "argmax": not texts,
         "min-cost": result.decision == "min_cost",
-        "T": not texts,
+        honest_by(result): not texts,
         "constant": result.constant is not None,
         "control": any(row.role == "control" for row in rows),
         "rival": any(row.role == "rival" for row in rows),

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from labelspace.report import words
 from labelspace.report.columns import columns
-from labelspace.report.glossary import BRIEF, chosen_text, strength_words
+from labelspace.report.glossary import BRIEF, chosen_text, honest_by, strength_words
 from labelspace.results import Result, Row
 from labelspace.spec.naming import plain
 
@@ -185,7 +185,7 @@ def _legend(result: Result, width: int) -> list[str]:
 def _signs(result: Result) -> list[str]:
     """Return what the words of heads and the signs of strengths mean."""
     several, priced = len(result.rows) > 1, result.decision == "min_cost"
-    used = {"argmax": priced, "min-cost": priced, "T": result.measure is None, "Holm": several}
+    used = {"argmax": priced, "min-cost": priced, honest_by(result): result.measure is None, "Holm": several}
     signs = {symbol: text.partition(",")[0] for symbol, text in strength_words(result.rows).items()}
     signs = {symbol: text for symbol, text in signs.items() if symbol != text}
     return [f"{word}: {text}" for word, text in {**{word: BRIEF[word] for word in used if used[word]}, **signs}.items()]

@@ -88,6 +88,14 @@ class Ends(Protocol):
         """The upper end."""
 
 
+CALIBRATORS = {
+    "temperature": "temperature",
+    "vector": "vector scaling",
+    "matrix": "matrix scaling",
+    "isotonic": "isotonic regression",
+}
+
+
 def moved(changes: Sequence[Ends | None], of_points: bool) -> list[tuple[str, str]]:
     """Return changes and their intervals as a column shows them: in percent, or in points with as many decimals.
 
@@ -100,6 +108,20 @@ def moved(changes: Sequence[Ends | None], of_points: bool) -> list[tuple[str, st
         return [(percent(estimate), interval(low, high)) for estimate, low, high in found]
     every = [number for each in found for number in each]
     return [(points(estimate, *every), points_interval(low, high, *every)) for estimate, low, high in found]
+
+
+def calibrated_by(calibrations: Sequence[Mapping[str, object] | None] | None) -> str:
+    """Return what makes probabilities of scores honest, as a sentence begins with it.
+
+    Args:
+        calibrations: ``Row.calibrations``: what each seed has beside its temperature.
+
+    Example:
+        >>> calibrated_by(None), calibrated_by([{"kind": "vector"}, None])
+        ('Temperature', 'Calibration (vector scaling, temperature)')
+    """
+    kinds = [CALIBRATORS[str((each or {}).get("kind", "temperature"))] for each in calibrations or ()]
+    return f"Calibration ({', '.join(dict.fromkeys(kinds))})" if any(calibrations or ()) else "Temperature"
 
 
 def decimals_for(values: Iterable[float | None]) -> int:

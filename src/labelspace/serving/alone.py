@@ -153,6 +153,17 @@ def decisions(
         yield columns
 
 
+def scores_in(alone: Alone, new: object, keep: Sequence[str] = (), cost_column: str | None = None) -> Tensor:
+    """Return as logits all scores that can be decided about, ``(N, K)``; arguments are those of ``decisions``."""
+    sheet, met = read(new, "the scores", ASKED, Beside(keep=keep, factors=cost_column)).get(""), Met()
+    if sheet is None:
+        raise _checks.fail(*ASKED, "new scores", "parts that a decision is fitted and measured on")
+    values = _values(sheet, alone.decision.names, keep, met)
+    problems = _problems(sheet, values)
+    logits, broken = _logits(values, problems, alone.kind, sheet.origin, met)
+    return logits[[row for row in range(len(values)) if row not in problems and row not in broken]]
+
+
 def _values(sheet: Sheet, names: Sequence[str], keep: Sequence[str], met: Met) -> Tensor:
     """Return the scores ``(N, K)`` with their columns in the order of the classes."""
     table = checked(sheet, ASKED)

@@ -124,6 +124,19 @@ def predictions(
         yield columns
 
 
+def scores_in(prepared: Ready, x: object, device: str = "cpu") -> Tensor:
+    """Return the scores of all samples that can be read, ``(N, K)``.
+
+    Args:
+        prepared: from ``ready``.
+        x: raw samples, as for ``Run.predict``.
+        device: where to compute.
+    """
+    inputs, score = Inputs(prepared.run.preprocessing, prepared.run.config.backbone), scorer(prepared.run, device)
+    found = [scores for piece in inputs.pieces(x, BATCH) for _, scores in [_scored(piece, score)] if scores is not None]
+    return torch.cat(found) if found else torch.zeros(0, len(prepared.decision.names))
+
+
 def _pieces(inputs: Inputs, x: object, keep: Sequence[str], cost_column: str | None) -> Iterator[Piece]:
     """Yield the samples with what is to be kept of them, and with the column of factors."""
     wanted = [*keep, *([] if cost_column is None or cost_column in keep else [cost_column])]

@@ -86,7 +86,9 @@ def _from_matrix(rows: Sequence[Row], names: Sequence[str], decimal_comma: bool)
     turned = _says_predicted_first(header.cells[0])
     (called, places), (true, lines) = sides[::-1] if turned else sides
     true = matched("cost", MATRIX, true, names, lines, TEMPLATE)
-    free = ACTION in header.cells[0].casefold() or (_has_actions(called, names) and not _is_slip(called, names))
+    across = [row.cells[1:] for row in body]
+    slip = _is_slip(called, names, true, across if turned else list(zip(*across, strict=True)))
+    free = ACTION in header.cells[0].casefold() or (_has_actions(called, names) and not slip)
     called = _actions(called, names, places) if free else matched("cost", MATRIX, called, names, places, TEMPLATE)
     actions = _ordered(called, names)
     row_of, column_of = ({name: index for index, name in enumerate(side)} for side in (names, actions))
@@ -107,9 +109,21 @@ def _has_actions(called: Sequence[str], names: Sequence[str]) -> bool:
     return bool(others) and not any(suggestion(other, some) for other, some in zip(others, near, strict=True))
 
 
-def _is_slip(called: Sequence[str], names: Sequence[str]) -> bool:
-    """Return whether a column stands where a class would: as many as classes, most of which they are."""
-    return len(called) == len(names) and bool({*map(canonical, called)} & {*map(canonical, names)})
+def _is_slip(called: Sequence[str], names: Sequence[str], true: Sequence[str], cells: Sequence[Sequence[str]]) -> bool:
+    """Return whether a column stands where a class would: as many as classes, and free for one that has no column.
+
+    Args:
+        called: names of the columns.
+        names: of the classes.
+        true: the classes of the rows.
+        cells: of each column, in the order of the rows.
+    """
+    known, given = {canonical(name) for name in names}, {canonical(name) for name in called}
+    if len(called) != len(names) or not known & given:
+        return False
+    missing = [row for row, name in enumerate(true) if canonical(name) not in given]
+    others = [column for name, column in zip(called, cells, strict=True) if canonical(name) not in known]
+    return any(not column[row].strip(" 0.,") for column in others for row in missing)
 
 
 def _actions(called: Sequence[str], names: Sequence[str], places: Sequence[str]) -> list[str]:
