@@ -66,7 +66,7 @@ def test_digits_by_default(digits: tuple[Result, Path]) -> None:
     result, out = digits
     lines = result.stdout.splitlines()
     assert "digits · 10 classes · linear · 800 train / 300 val / 697 test · 2 seeds" in lines[0]
-    for label in ("one-hot", "uniform", "semantic", "controls for semantic", "  shuffled", "  random"):
+    for label in ("one-hot", "uniform", "semantic"):
         assert any(line.startswith(label) for line in lines)
     assert any(line.split("  ")[0] in ("CHEAPER", "DEARER", "NO DIFFERENCE", "UNDECIDED") for line in lines)
     folder = next(out.iterdir())

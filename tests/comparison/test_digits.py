@@ -6,7 +6,7 @@ import pytest
 
 from labelspace import Comparison, compare
 
-METHODS = ["uniform", "semantic"]  # and the controls of semantic; `make demo` compares more
+METHODS = ["uniform", "semantic"]  # `make demo` compares more
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
@@ -23,8 +23,11 @@ def test_a_bottleneck_needs_the_order(tmp_path: Path) -> None:
     assert verdict.interval[1] < -0.3
     assert "accuracy falls" in verdict.sentences[0]
     assert any(sentence.endswith("the order did it.") for sentence in verdict.sentences)
-    # the prototype: one-hot 1.69, tuned uniform 1.64, semantic 0.71, controls 1.6 and 2.0
+    # the prototype: one-hot 1.69, tuned uniform 1.64, semantic 0.71, shuffled 1.6
     assert found["semantic"] < 0.6 * min(value for label, value in found.items() if label != "semantic")
+    assert list(found)[-1] == "semantic shuffled (19)"
+    assert verdict.shuffled is not None
+    assert verdict.shuffled.p_value == 0.05
 
 
 def test_a_comfortable_network_needs_any_smoothing(tmp_path: Path) -> None:
@@ -33,6 +36,5 @@ def test_a_comfortable_network_needs_any_smoothing(tmp_path: Path) -> None:
     assert result.content["model"] == "mlp-128"
     assert (verdict.kind, verdict.cause) == ("cheaper", "smoothing")
     assert any("moothing did it" in sentence for sentence in verdict.sentences)
-    # the prototype: one-hot 0.55, semantic 0.42, uniform 0.41, shuffled 0.39
+    # the prototype: one-hot 0.55, semantic 0.42, uniform 0.41
     assert found["uniform"] < 0.8 * found["one-hot"]
-    assert found["semantic shuffled"] < 0.9 * found["one-hot"]

@@ -86,9 +86,7 @@ def judge_rows(
 
 def doubted(verdict: Verdict, doubt: str) -> Verdict:
     """Return no verdict: the numbers stay, the reason comes first, and nobody is credited."""
-    return verdict.model_copy(
-        update={"kind": "undecided", "cause": None, "shuffled": None, "sentences": (doubt, *verdict.sentences[:1])}
-    )
+    return verdict.model_copy(update={"kind": "undecided", "cause": None, "sentences": (doubt, *verdict.sentences[:1])})
 
 
 def judge_decisions(row: Judged, margin: float, level: float, groups: Tensor | None = None) -> Verdict:
