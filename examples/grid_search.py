@@ -16,15 +16,15 @@ DIGITS = [str(digit) for digit in range(10)]
 def main() -> None:
     x, y = load_digits(return_X_y=True)
     x, x_test, y, y_test = train_test_split(x, y, train_size=500, stratify=y, random_state=0)
-    network = LabelSpaceClassifier("semantic", space="ordinal", model="mlp-32-2", epochs=15, learning_rate=0.01)
+    network = LabelSpaceClassifier("semantic", space="ordinal", model="mlp-32-2", epochs=10, learning_rate=0.01)
     network.set_params(random_state=0)
     grid = [
         {"method": ["onehot"], "space": [None]},
         {"space": ["ordinal", uniform(DIGITS)], "smoothing": [0.2, 0.5]},
     ]
     cost = cost_scorer("squared", names=range(10))
-    search = GridSearchCV(network, grid, scoring=cost, cv=3).fit(x, y)
-    print(f"{'labels':<10}{'strength':>10}{'cost in 3 folds':>18}")
+    search = GridSearchCV(network, grid, scoring=cost, cv=2).fit(x, y)
+    print(f"{'labels':<10}{'strength':>10}{'cost in 2 folds':>18}")
     for options, score in zip(search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True):
         known = {None: "one-hot", "ordinal": "ordinal"}
         space = options["space"]
