@@ -60,6 +60,7 @@ class Job(NamedTuple):
     dataset: Dataset
     space: LabelSpace | None
     options: Mapping[str, LabelSpace] = {}  # of the criterion: those that are label spaces
+    weights: Tensor | None = None  # of training samples, where they do not count alike
 
 
 def prepare(

@@ -27,7 +27,7 @@ def fitted(job: Job) -> tuple[Learner, Progress]:
     assert isinstance(model, models.Fitted)
     feed = Feed(job.dataset.train, job.dataset, job.config)
     rows, y = torch.arange(len(feed)), training_labels(job)
-    rows, y, weight = _entries(learner, rows, y)
+    rows, y, weight = _entries(learner, rows, y, job.weights)
     spent = model.fit(feed.take(rows), y, stream_seed(job.config.seed, "model"), weight)
     began = time.perf_counter()
     numbers = measured(learner, Feed(job.dataset.validation, job.dataset, job.config), job.config).numbers
@@ -36,7 +36,7 @@ def fitted(job: Job) -> tuple[Learner, Progress]:
     return learner, Progress(epoch=1, best_epoch=0, history=[line], times=[{"epoch": 0.0, **seconds}])
 
 
-def _entries(learner: Learner, rows: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+def _entries(learner: Learner, rows: Tensor, y: Tensor, own: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
     """Return which samples enter the fit, as what class, and with what weight.
 
     With one-hot labels every sample enters once. With others it enters once for every class of its row of targets,
@@ -44,6 +44,8 @@ def _entries(learner: Learner, rows: Tensor, y: Tensor) -> tuple[Tensor, Tensor,
     """
     criterion = learner.criterion
     weight = None if criterion.weight is None else criterion.weight.double()[y]
+    if own is not None:
+        weight = own.double() if weight is None else weight * own
     targets = None if criterion.name == "onehot" else criterion.target_matrix()
     if targets is None:
         return rows, y, weight

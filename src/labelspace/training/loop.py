@@ -20,6 +20,7 @@ from labelspace.training.config import Config, generator, stream_seed
 from labelspace.training.feed import Feed, autocast, fit_labels, to_minimise
 from labelspace.training.optimizer import add_penalty, learning_rate, make_optimizer, set_rate
 from labelspace.training.sentences import Measured, SentenceFeed, feed_of, measured
+from labelspace.training.weighted import SampleWeights
 
 Numbers = dict[str, float | str]  # of an event, by their names
 Report = Callable[[str, Numbers], None]  # takes the event's name too
@@ -58,6 +59,7 @@ class Loop:
         # looked at for the record only: nothing may be chosen by it
         self.test = feed_of(job.dataset.test, job.dataset, job.config) if "test-curve" in job.config.record else None
         self.y = training_labels(job)
+        self.weights = None if job.weights is None else SampleWeights(job.weights)
         self.augment = Augment.parse(self.config.augment, job.dataset.kind)
         self.device = self.feed.device
         # built on the CPU, so that the start is the same on every device
@@ -109,7 +111,7 @@ class Loop:
         if self.teacher is not None:
             with torch.no_grad():
                 extras["teacher"] = self.teacher(x)
-        loss = self._loss(x, y, extras)
+        loss = self._loss(x, y, extras, rows)
         mean = _mean_over_ranks(loss, self.total.dtype)
         if self.device.type == "cpu":
             self._check(float(mean))
@@ -150,9 +152,11 @@ class Loop:
         if not math.isfinite(self.progress.loss_sum):
             raise self._not_finite(self.progress.loss_sum, "loss")
 
-    def _loss(self, x: object, y: Tensor, extras: dict[str, Tensor]) -> Tensor:
+    def _loss(self, x: object, y: Tensor, extras: dict[str, Tensor], rows: Tensor) -> Tensor:
         try:
             with autocast(self.config, self.device):
+                if self.weights is not None:
+                    return self.weights.loss(self.learner, x, y, extras, rows)
                 loss: Tensor = self.call(x, y, **extras)
                 return loss
         except ValueError as error:

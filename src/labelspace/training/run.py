@@ -103,6 +103,19 @@ def train_job(
         return _trained(job, out, checkpoint_seconds, report)
 
 
+def learned(job: Job, teacher: nn.Module | None = None) -> Learner:
+    """Train a prepared job and return the model and its criterion alone, on the CPU: no record, nothing measured.
+
+    Args:
+        job: what to train; its samples may have weights.
+        teacher: a model whose outputs are passed to methods that need them.
+    """
+    with own_threads_and_draws(job.config):
+        learner, _ = _computed(job, None, 0.0, None, teacher)
+        learner.criterion.gather()
+        return learner.cpu().eval()
+
+
 def _trained(job: Job, out: str | Path | None, seconds: float, report: Report | None) -> Run:
     teacher = None if job.config.teacher is None else Teacher(Run.load(job.config.teacher), job.dataset)
     if out is None:
