@@ -30,7 +30,11 @@ def start(rank: int, port: int, folder: Path) -> subprocess.Popen[str]:
     # as torchrun describes itself, which Lightning looks for
     place |= {"TORCHELASTIC_RUN_ID": "none"}
     return subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ | place
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=os.environ | place,
     )
 
 
