@@ -105,7 +105,7 @@ def test_grid_search_over_strengths_and_spaces() -> None:
     from sklearn.model_selection import GridSearchCV
 
     space = ordinal(NAMES)
-    grid = {"criterion__smoothing": [0.0, 0.9], "criterion__labels": [space, permuted(space, 0)], "max_epochs": [20]}
+    grid = {"criterion__smoothing": [0.0, 0.9], "criterion__labels": [space, permuted(space, 0)], "max_epochs": [4]}
     search = GridSearchCV(net("semantic", module=Network, lr=0.05), grid, cv=2).fit(*arrays())
     assert len(search.cv_results_["params"]) == 4
     assert search.best_params_["criterion__smoothing"] == 0.0
