@@ -1,6 +1,7 @@
 """Run where nothing but the library's own requirements is installed: every criterion, and every example of a docstring.
 
-Prints one JSON object: the methods that were trained with, and for each example "" or what it said instead.
+Prints one JSON object: the methods that were trained with, for each example "" or what it said instead, and what
+adapters to libraries that are not here said.
 Arguments are the packages of the application, which are left out.
 """
 
@@ -14,6 +15,7 @@ import sys
 import torch
 
 import labelspace
+import labelspace.integrations
 
 
 def methods() -> list[str]:
@@ -34,11 +36,22 @@ def methods() -> list[str]:
     return done
 
 
-def examples(application: list[str]) -> dict[str, str]:
+def adapters() -> dict[str, str]:
+    """Return what each adapter said that cannot be imported."""
+    said = {}
+    for found in pkgutil.iter_modules(labelspace.integrations.__path__):
+        try:
+            importlib.import_module(f"labelspace.integrations.{found.name}")
+        except ImportError as error:
+            said[f"labelspace.integrations.{found.name}"] = str(error)
+    return said
+
+
+def examples(left_out: list[str]) -> dict[str, str]:
     """Return for each docstring with an example what went wrong with it."""
     said = {}
     for found in pkgutil.walk_packages(labelspace.__path__, "labelspace."):
-        if ".".join(found.name.split(".")[:2]) in application:
+        if ".".join(found.name.split(".")[:2]) in left_out or found.name in left_out:
             continue
         for test in doctest.DocTestFinder().find(importlib.import_module(found.name)):
             text = io.StringIO()
@@ -49,4 +62,6 @@ def examples(application: list[str]) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    print(json.dumps({"methods": methods(), "examples": examples(["labelspace.__main__", *sys.argv[1:]])}))
+    absent = adapters()
+    found = examples(["labelspace.__main__", *absent, *sys.argv[1:]])
+    print(json.dumps({"methods": methods(), "examples": found, "adapters": absent}))

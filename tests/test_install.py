@@ -24,6 +24,8 @@ CONTRACTS = PROJECT["tool"]["importlinter"]["contracts"]
 APPLICATION = [name for name in LIBRARY["forbidden_modules"] if name.startswith("labelspace.")]
 # examples of what scikit-learn computes
 WITH_MORE = {"labelspace.metrics.probes.superclass_accuracy", "labelspace.metrics.probes.linear_probe"}
+# adapters that are subclasses of what a library offers, and its extra
+EXTRA_OF = {name: name for name in ("lightning", "skorch", "timm", "torchmetrics")} | {"huggingface": "hf"}
 
 
 def distributions(names: list[str]) -> dict[str, importlib.metadata.Distribution]:
@@ -86,6 +88,10 @@ def test_the_library_works_with_the_five_alone(python: Path) -> None:
         assert (
             f"needs the package 'sklearn', which is not installed. Install it with: {ADVICE}" in found["examples"][name]
         )
+    said = {name.rpartition(".")[2]: text for name, text in found["adapters"].items()}
+    assert said.keys() == EXTRA_OF.keys()
+    for adapter, extra in EXTRA_OF.items():
+        assert said[adapter].endswith(f'is not installed. Install it with: pip install "labelspace[{extra}]"')
     tried = {name.rpartition(".")[2] for name in found["examples"]}
     assert functions() - tried <= {"criterion_class", "infogain_loss"}  # which the methods use
 
