@@ -31,3 +31,8 @@ def write_table(path: Path, names: list[str], rows: int = 180, patients: int | N
         lines.append(values if patients is None else f"{values},p{number // len(names) % patients}")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
+
+
+def single(found: Any) -> list[dict[str, Any]]:
+    """Return the rows of a comparison whose runs are models of their own: all but those of several as one."""
+    return [row for row in found.content["rows"] if row["role"] != "ensemble"]

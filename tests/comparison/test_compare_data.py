@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import labelspace
-from comparison.small import SMALL, TINY, write_table
+from comparison.small import SMALL, TINY, single, write_table
 from labelspace.comparison import Comparison, compare
 from labelspace.decisions.decision import Decision
 from labelspace.metrics import paired_interval
@@ -43,7 +43,8 @@ def arrays(classes: int = 3, samples: int = 150) -> tuple[Any, Any]:
 def test_patients_stay_whole(tmp_path: Path) -> None:
     table = write_table(tmp_path / "scans.csv", SIZES, rows=400, patients=100)
     options: dict[str, Any] = {"label": "label", "group_by": "patient"}
-    strong = {"strengths": {"uniform": [0.9]}, "learning_rate": 0.2}  # so that decisions differ
+    # so that decisions differ; nothing is fitted on validation data, whose own chance would be in the interval too
+    strong = {"strengths": {"uniform": [0.9]}, "learning_rate": 0.2, "calibration": "none"}
     found = run(table, tmp_path, data_options=options, space="small<medium<large", **strong)
     data = found.content["data"]
     assert data["group_by"] == "patient"
@@ -70,8 +71,8 @@ def test_a_frame_is_compared_as_the_file_of_its_content(tmp_path: Path) -> None:
     frame = Frame({name: [float(cell) for cell in own] if name in "ab" else own for name, own in columns.items()})
     options: dict[str, Any] = {"label": "label", "group_by": "patient", "space": "small<medium<large"}
     of_file, of_frame = (run(source, tmp_path / "out", **options) for source in (table, frame))
-    assert [row["trials"][0]["validation_cost"] for row in of_frame.content["rows"]] == [
-        row["trials"][0]["validation_cost"] for row in of_file.content["rows"]
+    assert [row["trials"][0]["validation_cost"] for row in single(of_frame)] == [
+        row["trials"][0]["validation_cost"] for row in single(of_file)
     ]
     again = run(frame, tmp_path / "out", **{**options, "executor": Nothing()})  # finished: there is nothing to do
     assert again.folder == of_frame.folder != of_file.folder
@@ -90,7 +91,7 @@ def interval(found: Comparison, groups: Any) -> list[float | None]:
     order = [ranks[SIZES.index(name)] for name in found.content["data"]["names"]]
     places = torch.stack(order)
     prices = (places[:, None] - places[None, :]).abs()
-    for row in found.content["rows"]:
+    for row in single(found):
         each = []
         for name, temperature in zip(row["runs"], row["temperatures"], strict=True):
             scores = labelspace.Run.load(found.folder / "runs" / name).scores
@@ -107,12 +108,7 @@ def test_an_order_in_one_line(tmp_path: Path) -> None:
     assert found.content["space"] == {"words": "order: small < medium < large"}
     assert found.content["cost"]["priced"]
     assert found.content["cost"]["example"] in ("true small called large costs 2", "true large called small costs 2")
-    assert [row["label"] for row in found.content["rows"]] == [
-        "one-hot",
-        "semantic",
-        "semantic shuffled",
-        "semantic random",
-    ]
+    assert [row["label"] for row in single(found)] == ["one-hot, tuned", "semantic"]
     assert "sizes.csv · 3 classes" in found.content["title"]
 
 
@@ -129,7 +125,7 @@ def test_without_prices_decision_columns_are_left_out(tmp_path: Path) -> None:
     assert Decision.load(found.folder / "best" / "decision.json").rule == "argmax"
     for row in found.content["rows"]:
         assert row["argmax"]["cost"] == pytest.approx(1 - row["argmax"]["accuracy"])
-    assert [record["decision"] for record in found.records()] == ["argmax", "argmax"]
+    assert {record["decision"] for record in found.records()} == {"argmax"}
 
 
 def test_methods_that_need_a_space_are_left_out_and_told(tmp_path: Path) -> None:
@@ -209,7 +205,7 @@ def test_inverted_probabilities(tmp_path: Path) -> None:
     assert plain.folder != inverted.folder
     rows = [{row["label"]: row for row in each.content["rows"]} for each in (plain, inverted)]
     assert rows[0]["one-hot"] == rows[1]["one-hot"]  # nothing was smoothed
-    for label in ("uniform", "semantic", "semantic random"):
+    for label in ("uniform", "semantic"):
         # the same trainings, said otherwise
         assert [trial["run"] for trial in rows[0][label]["trials"]] == [
             trial["run"] for trial in rows[1][label]["trials"]

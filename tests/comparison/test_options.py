@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from comparison.small import TINY, write_table
+from comparison.small import TINY, single, write_table
 from labelspace import data
 from labelspace.comparison import Comparison, compare
 from labelspace.comparison.entries import Named, check_methods, make_entries, shuffled_entries
@@ -124,7 +124,7 @@ def test_forms_of_one_method_beside_each_other(tmp_path: Path) -> None:
         strengths={"onehot": [0.0], "lls": [0.1], "ce": [0.1, 0.3], "low-rank": [0.2]},
         method_options={"ce": {"terms": ["H(t,p)"]}, "low-rank": {"rank": 2}},
     )
-    rows = {row["label"]: row for row in found.content["rows"]}
+    rows = {row["label"]: row for row in single(found)}
     assert list(rows) == ["one-hot", "LLS", "ce", "low-rank"]
     assert [row["method"] for row in rows.values()] == ["onehot", "lls", "lls", "lls"]
     assert [len(row["trials"]) for row in rows.values()] == [1, 1, 2, 1]
@@ -136,7 +136,7 @@ def test_forms_of_one_method_beside_each_other(tmp_path: Path) -> None:
 def test_one_hot_in_another_form(tmp_path: Path) -> None:
     weight = torch.tensor([1.0, 2.0, 2.0, 1.0])
     found = run(tmp_path, methods=["weighted=onehot"], strengths={}, method_options={"weighted": {"weight": weight}})
-    assert [(row["label"], row["role"]) for row in found.content["rows"]] == [
+    assert [(row["label"], row["role"]) for row in single(found)] == [
         ("one-hot", "reference"),
         ("weighted", "method"),
     ]
@@ -361,5 +361,5 @@ def test_targets_that_were_learned_are_not_undone(tmp_path: Path) -> None:
         "strengths": {"mixed": [0.2], "learned": [0.2], "infogain": [0.2]},
     }
     found = run(tmp_path, **options, probabilities="inverted")
-    rows = {row["label"]: row["inverted"] for row in found.content["rows"] if row["role"] != "control"}
+    rows = {row["label"]: row["inverted"] for row in single(found)}
     assert rows == {"one-hot": False, "mixed": True, "learned": False, "infogain": True, "given": False}

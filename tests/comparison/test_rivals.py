@@ -12,6 +12,7 @@ from sklearn.cluster import KMeans
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.naive_bayes import GaussianNB
 
+from comparison.small import single
 from labelspace import InputError, Run, compare, data
 from labelspace.comparison import rivals
 from labelspace.comparison.rivals import asked, entries_of
@@ -183,7 +184,7 @@ def test_nothing_is_fitted_twice_and_a_plan_repeats_it(compared) -> None:
     same = again(rivals=given[:2], report=lambda event, _: told.append(event))
     assert same.result.rows[2].runs == first.result.rows[2].runs
     without = again(rivals="none")
-    assert [row.label for row in without.result.rows] == ["one-hot, tuned", "uniform"]
+    assert [row["label"] for row in single(without)] == ["one-hot, tuned", "uniform"]
     assert "rivals" not in (without.folder / "plan.toml").read_text()
     assert "rivals = " in (same.folder / "plan.toml").read_text()
 
