@@ -56,6 +56,7 @@ options for these data, by example:
   --label species                                         the column of labels
   --text                                                  learn from the texts of one column
   --group-by                                              keep what belongs together in one part
+  --cost-column                                           multiply the prices of each row by a column
   --data-option 'numeric=["size"]'                        a column of numbers, whatever it looks like
   --data-option 'categorical=["size"]'                    a column of categories, whatever it looks like
   --ignore width                                          leave a column out

@@ -181,7 +181,7 @@ PAIRS = list(zip(torch.from_numpy(X), (np.arange(60) % 3).tolist(), strict=True)
         (
             {"train": (X, Y), "test": (X + 1, Y)},
             {"groups": np.arange(60)},
-            "a group per sample for each of train, test",
+            "`groups` of data.load must be one per sample for each of train, test",
         ),
         ({"train": [X, Y], "test": [X, Y]}, {}, "must be a name, a path, a pair .* Got list"),
         (Frame({"a": [[1, 2]] * 4, "y": [0, 1] * 2}), {}, r"numbers, categories or texts \('a'\). Got list in row 0"),

@@ -47,9 +47,10 @@ def test_only_what_is_shown_is_explained() -> None:
 
 
 def test_the_terminal_explains_its_heads() -> None:
-    text = text_table(result(**with_rows(row("uniform", winner=True))))
+    plain = text_table(result(**with_rows(row("uniform", winner=True))))
+    fitted = text_table(result(**with_rows(row("uniform", winner=True, calibrations=({"kind": "vector"}, None)))))
     for word, says in BRIEF.items():
-        assert f"{word}: {says}" in text
+        assert f"{word}: {says}" in (fitted if word == "calibrated" else plain)
 
 
 def test_the_mark_and_the_model_to_take_home_are_the_same_or_the_screen_says_why_not() -> None:

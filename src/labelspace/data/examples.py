@@ -108,7 +108,14 @@ def _own(source: Source, names: Sequence[str]) -> dict[str, object]:
     others = [each["name"] for each in columns if "categories" in each]
     away = [*names_rows, *(name for names in source.get("giving away", []) for name in names)]
     if source["options"].get("text") is not None:
-        return {**own, "missing": "drop", "ignore": source.get("unused", [])[:1] or ..., "group_by": ...}
+        return {
+            **own,
+            "missing": "drop",
+            "ignore": source.get("unused", [])[:1] or ...,
+            "group_by": ...,
+            "cost_column": ...,
+        }
     own |= {"numeric": numbers[:1] or ..., "categorical": (others or numbers)[:1] or ...}
-    own |= {"text": ..., "group_by": others[0] if others else ..., "ignore": (away or others or numbers)[-1:] or ...}
+    own |= {"text": ..., "group_by": others[0] if others else ..., "cost_column": ...}
+    own |= {"ignore": (away or others or numbers)[-1:] or ...}
     return own
