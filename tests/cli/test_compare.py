@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 from comparison.small import Here, write_table
 from labelspace import comparison
+from labelspace.cli import compare as commands
 from labelspace.cli.main import app
 from labelspace.comparison import Comparison
 from labelspace.sweeps import executors
@@ -542,3 +543,25 @@ def test_several_datasets_are_compared_one_by_one_and_summed_up(
     np.savez(tmp_path / "val.npz", scores=np.zeros((4, 2)), y=np.zeros(4))
     refused("--scores", str(tmp_path / "val.npz"), paths[0])
     assert len(asked) == 2
+
+
+def test_splits_are_handed_on_and_refused_beside_what_decides_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[object, object]] = []
+
+    def compare(data: str, *, splits: int | None, **options: object) -> None:
+        asked.append((data, splits))
+
+    monkeypatch.setattr(comparison, "compare", compare)
+    monkeypatch.setattr(commands, "print_splits", lambda found, shown, examples: None)
+    run("digits", "--splits", "4", "--out", str(tmp_path))
+    assert asked == [("digits", 4)]
+    refused("`--splits` must be given with one dataset. Got it with 2", "digits", "wine.csv", "--splits", "3")
+    refused("`--plan` must be given without --splits", "--plan", "plan.toml", "--splits", "3")
+    refused("`--scores` must be given without --splits", "--scores", "val.npz", "--splits", "3")
+    assert len(asked) == 1
+
+
+def test_too_few_splits() -> None:
+    refused("`--splits` must be a whole number of at least 2. Got 1", "--splits", "1")

@@ -1,13 +1,15 @@
 """How results are printed: in one form at a time."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from labelspace import InputError
-from labelspace.cli.found import form_of, page_of, print_all, print_found
+from labelspace.cli.found import form_of, page_of, print_all, print_found, print_splits
 from labelspace.comparison import Comparison
 from many_results import TABLE, made
+from split_results import of_splits, summed_up
 
 
 def comparisons(folder: Path) -> list[Comparison]:
@@ -46,3 +48,24 @@ def test_several(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "| apples |" in capsys.readouterr().out
     print_all(found, "--methods-text")
     assert capsys.readouterr().out.count("\\begin{table}") == 3
+
+
+def test_several_splits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = of_splits()
+    splits = summed_up(found)
+    for place, each in zip(splits.places, found.values(), strict=True):
+        Comparison(None, each).save(tmp_path / place.folder)
+    places = tuple(place.model_copy(update={"folder": str(tmp_path / place.folder)}) for place in splits.places)
+    splits = splits.model_copy(update={"places": places, "folder": str(tmp_path / "stones-splits")})
+    splits.write()
+    print_splits(splits, "")
+    text = capsys.readouterr().out
+    assert text.startswith("stones · 5 splits · 4 rows in all of them")
+    assert f"Report    {tmp_path / 'stones-splits' / 'report.html'} (" in text
+    assert all((Path(place.folder) / "report.html").is_file() for place in places)
+    print_splits(splits, "--json")
+    assert json.loads(capsys.readouterr().out)["verdict"]["kind"] == "cheaper"
+    print_splits(splits, "--markdown")
+    assert "| SVC |" in capsys.readouterr().out
+    print_splits(splits, "--methods-text")
+    assert capsys.readouterr().out.count("\\begin{table}") == 5

@@ -87,3 +87,14 @@ def test_features_have_a_bar(capsys: pytest.CaptureFixture[str]) -> None:
 def test_whose_epochs_are_taken_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     ComparisonBars().report("as_before", {"name": "digits-0a1b", "epochs": 12})
     assert capsys.readouterr().err == "trained as in digits-0a1b: 12 epochs (--fresh measures the budget anew)\n"
+
+
+def test_a_split_begins_with_bars_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(progress.errors, "print", lambda text, **style: said.append(text))
+    bars = ComparisonBars()
+    bars.report("run", {"phase": "tuning", "done": 3})
+    bars.report("split", {"done": 2, "of": 5})
+    assert (said, len(bars.bar.tasks)) == (["split 2 of 5"], 0)
+    bars.report("run", {"phase": "tuning", "done": 1})
+    assert bars.bar.tasks[0].completed == 1

@@ -167,7 +167,8 @@ def test_one_seed_decides_nothing() -> None:
 def test_a_reference_that_makes_no_costly_mistake() -> None:
     verdict = judged(row("one-hot", table(0.0)), row("lls", table(0.5)))
     assert (verdict.kind, verdict.estimate, verdict.interval) == ("undecided", None, None)
-    assert verdict.sentences[0] == "Lls labels cost 0.500 per sample, one-hot 0.00: no relative change can be given."
+    said = "Lls labels cost 0.500 per sample, one-hot 0.00 for this split: no relative change can be given."
+    assert verdict.sentences[0] == said
 
 
 def test_models_keep_their_names() -> None:
@@ -263,9 +264,10 @@ def test_chances_stand_beside_the_interval_for_this_split() -> None:
     shown = [f"{100 * each:.0f}{THIN}%" for each in verdict.chances.model_dump().values()]
     five = f"5.0{THIN}%"
     assert verdict.sentences[1] == (
-        f"For this split of the data: cheaper by more than {five} {shown[0]} likely, within ±{five} {shown[1]},"
-        f" dearer {shown[2]}."
+        f"Cheaper by more than {five} {shown[0]} likely, within ±{five} {shown[1]}, dearer {shown[2]}."
     )
+    assert " for this split: " in verdict.sentences[0]
+    assert " ".join(verdict.sentences).count("this split") == 1
 
 
 def test_a_change_inside_the_margin_is_not_shouted() -> None:

@@ -4,7 +4,7 @@ import inspect
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -13,7 +13,7 @@ from labelspace._checks import InputError
 from labelspace.cli import options as shared
 from labelspace.cli.action_options import shares_of, tree_only
 from labelspace.cli.flags import speaks_of_flags
-from labelspace.cli.found import form_of, print_all, print_found
+from labelspace.cli.found import form_of, print_all, print_found, print_splits
 from labelspace.cli.options import of_methods, of_settings, seeds_of
 from labelspace.cli.progress import ComparisonBars
 from labelspace.cli.screen import bad_input_exits
@@ -40,6 +40,8 @@ Example: labelspace compare --methods 'lls,ce=lls,wide=lwal' --option 'ce.terms=
 Example: labelspace compare --epochs 90 --optimizer sgd --momentum 0 --schedule step --milestones 45,70 --clip 1
 
 Example: labelspace compare stones.csv wine.csv digits --cost squared
+
+Example: labelspace compare stones.csv --label grade --cost squared --splits 5
 
 Example: labelspace compare multi30k --model seq2seq-256 --seeds 3 --epochs 12
 
@@ -189,6 +191,14 @@ def compare(
             show_default="auto",
         ),
     ] = None,
+    splits: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Repeat all of it over so many splits of the data, each with the whole budget, and say what they say"
+            " together.",
+        ),
+    ] = None,
     plan: Annotated[Path | None, typer.Option(help="Repeat the comparison of this plan.toml exactly.")] = None,
     scores: Annotated[
         bool, typer.Option("--scores", help="Compare scores of models trained anywhere; nothing is trained.")
@@ -317,33 +327,43 @@ def compare(
     }
     more = of_settings(setting or [], (*TRAINING, *OWN), {*inspect.signature(compare).parameters, *settings})
     known = with_senses(space, senses or [])
+    if splits is not None and len(given) > 1:
+        raise InputError("", "--splits", "given with one dataset", f"it with {len(given)}", "Repeat it for each alone.")
     if len(given) > 1:
         check_together(given, known, cost, reader, Doing(tree_only(actions), shares_of(capacity)))
 
+    def asked(bars: ComparisonBars) -> dict[str, Any]:
+        return {
+            "methods": methods,
+            "space": known,
+            "cost": cost,
+            "model": model,
+            "seeds": None if seeds is None else seeds_of(seeds),
+            "budget": budget,
+            "rivals": rivals,
+            "plan": plan,
+            "out": out,
+            "fresh": fresh,
+            "executor": Processes(workers),
+            "report": bars.report,
+            "command": _command(),
+            **{name: value for name, value in settings.items() if value is not None},
+            **more,
+        }
+
     def compared(name: str | None) -> tuple["Comparison", Path]:
         with ComparisonBars() as bars:
-            result = compare_labels(
-                name,
-                methods=methods,
-                space=known,
-                cost=cost,
-                model=model,
-                seeds=None if seeds is None else seeds_of(seeds),
-                budget=budget,
-                rivals=rivals,
-                plan=plan,
-                out=out,
-                fresh=fresh,
-                executor=Processes(workers),
-                report=bars.report,
-                command=_command(),
-                **{name: value for name, value in settings.items() if value is not None},
-                **more,
-            )
+            result = compare_labels(name, splits=None, **asked(bars))
             return result, result.save_html(examples=examples)
 
+    first = given[0] if given else None
+    if splits is not None:
+        with ComparisonBars() as bars:
+            together = compare_labels(first, splits=splits, **asked(bars))
+        print_splits(together, shown, examples)
+        return
     if len(given) < 2:
-        result, page = compared(given[0] if given else None)
+        result, page = compared(first)
         print_found(result, shown, page)
         return
     print_all([compared(name)[0] for name in given], shown, level)

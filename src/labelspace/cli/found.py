@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from labelspace._checks import InputError
 from labelspace.cli.screen import console, print_file, print_json
 from labelspace.report.many import summary_markdown, summary_text, write_summary_html
+from labelspace.report.splits import splits_markdown, splits_text, write_splits_html
 from labelspace.report.table import text_table
 from labelspace.report.words import size
 
 if TYPE_CHECKING:
     from labelspace.comparison import Comparison
     from labelspace.results import Result
+    from labelspace.results.splits import Splits
 
 FORMS = JSON, MARKDOWN, METHODS_TEXT = ("--json", "--markdown", "--methods-text")
 
@@ -101,6 +103,31 @@ def print_summary(
     else:
         places = {"Report": f"{page} ({size(page.stat().st_size)})"}
         console.print(summary_text(summary, console.width, places), soft_wrap=True)
+
+
+def print_splits(found: "Splits", form: str, examples: int = 0) -> None:
+    """Write the pages of a comparison over splits, and of each split, and print what they say together.
+
+    Args:
+        found: what they say together.
+        form: from ``form_of``.
+        examples: how many pictures of costly mistakes the pages of the splits show.
+    """
+    from labelspace.comparison import Comparison
+
+    each = [Comparison.load(place.folder) for place in found.places]
+    for one in each:
+        one.save_html(examples=examples)
+    page = write_splits_html(found, Path(found.folder) / "report.html")
+    if form == METHODS_TEXT:
+        print_methods([one.result for one in each])
+    elif form == JSON:
+        print_json({"report": str(page), **found.plain()})
+    elif form == MARKDOWN:
+        console.print(splits_markdown(found), soft_wrap=True)
+    else:
+        places = {"Report": f"{page} ({size(page.stat().st_size)})"}
+        console.print(splits_text(found, console.width, places), soft_wrap=True)
 
 
 def page_of(folders: Sequence[Path]) -> Path:

@@ -55,6 +55,8 @@ class ComparisonBars:
 
     def report(self, event: str, numbers: "Told") -> None:
         """Take a report."""
+        if event == "split":
+            self._begin(numbers["done"], numbers["of"])
         if event == "features":
             self._read(numbers["done"], numbers["of"], numbers["seconds"])
         if event == "measuring":
@@ -75,6 +77,13 @@ class ComparisonBars:
             self._say(_there(numbers["there"], numbers["runs"]) + "judging on test data …")
         if event == "unchanged":
             self._say("nothing was trained or judged: all of it was finished before")
+
+    def _begin(self, number: int, of: int) -> None:
+        """Take away the bars of the split before."""
+        for task in self.phases.values():
+            self.bar.remove_task(task)
+        self.phases.clear()
+        self._say(f"split {number} of {of}")
 
     def _announce(self, plan: "Told") -> None:
         self.folder, self.sizes = Path(plan["folder"]) / "runs", plan["phases"]

@@ -7,5 +7,6 @@ from labelspace.comparison.run import compare
 from labelspace.comparison.scored import compare_scores
 from labelspace.results import Result, Verdict
 from labelspace.results.many import Summary
+from labelspace.results.splits import Splits
 
-__all__ = ["Comparison", "Result", "Summary", "Verdict", "compare", "compare_scores", "summarize"]
+__all__ = ["Comparison", "Result", "Splits", "Summary", "Verdict", "compare", "compare_scores", "summarize"]

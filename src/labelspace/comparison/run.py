@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import torch
 from threadpoolctl import threadpool_limits
@@ -20,6 +20,7 @@ from labelspace.comparison.rehearsal import rehearse
 from labelspace.comparison.result import Comparison
 from labelspace.comparison.rivals import asked
 from labelspace.comparison.soft import Softened
+from labelspace.comparison.splits import over_splits, seeds_of
 from labelspace.comparison.summary import VERSIONS, data_facts, title_of, training_words
 from labelspace.comparison.training import Report, Told, Trainer, to_try
 from labelspace.criteria.registry import method_name
@@ -27,6 +28,7 @@ from labelspace.data.given import OF_DATA, as_dataset, data_options
 from labelspace.models.registry import model_name
 from labelspace.report.words import rehearsed_text
 from labelspace.results import DRAWN_FROM, PLAN, Best, Result
+from labelspace.results.splits import Splits
 from labelspace.serving.predictions import ready
 from labelspace.space import LabelSpace
 from labelspace.spec.actions import facts_of
@@ -38,6 +40,10 @@ from labelspace.training.run import own_threads_and_draws
 COST, SPACE, _ = DRAWN_FROM
 
 
+@overload
+def compare(data: object = None, *, splits: None = None, **asked: Any) -> Comparison: ...
+@overload
+def compare(data: object = None, *, splits: int, **asked: Any) -> Splits: ...
 def compare(
     data: object = None,
     *,
@@ -48,6 +54,7 @@ def compare(
     seeds: int | Sequence[int] | None = None,
     budget: str | None = None,
     rivals: object = None,
+    splits: int | None = None,
     plan: str | Path | None = None,
     out: str | Path = "runs",
     fresh: bool = False,
@@ -55,7 +62,7 @@ def compare(
     report: Report | None = None,
     command: str | None = None,
     **options: Any,
-) -> Comparison:
+) -> Comparison | Splits:
     """Find out whether better labels make a classifier's mistakes cheaper, and whether that is more than luck.
 
     Every method's strength is chosen on validation data with the same number of trials; every method is judged with
@@ -86,6 +93,8 @@ def compare(
             estimators with ``fit`` and ``predict_proba``, one or a list; ``"none"`` for none. If left out, what suits
             the data of logistic regression, gradient boosting, a forest and support vectors. The cheapest of all
             rows on validation data is the one to take home.
+        splits: repeat all of it over so many splits of the data, each a comparison of its own with the whole budget,
+            and return what they say together (``Splits``); three or more give a verdict.
         plan: a plan that an earlier comparison left. It says everything above and all options, which must then be left
             out; but data that are only in memory are given again.
         out: the folder that holds comparisons, which share finished runs.
@@ -113,11 +122,22 @@ def compare(
     typed = {"methods": methods, "space": space, "cost": cost, "model": model, "seeds": seeds, "budget": budget}
     typed["rivals"] = rivals
     if given is not None:
-        _check_alone(given, data, [name for name, value in typed.items() if value is not None] + list(options))
+        said = [name for name, value in {**typed, "splits": splits}.items() if value is not None]
+        _check_alone(given, data, said + list(options))
     if any(name in options for name in ("data_options", *OF_DATA)):
         options["data_options"] = data_options("compare", options)
     reading = options.get("data_options", {}) if given is None else given.config.data_options
     source = "digits" if data is None and given is None else data
+    if splits is not None:
+        same = {**typed, **options, "out": out, "fresh": fresh, "executor": executor, "report": report}
+
+        def compared(seed: int) -> Comparison:
+            # what is usual is not said: the first split is the comparison without splits
+            drawn = {} if seed == reading.get("seed", 0) else {"data_options": {**reading, "seed": seed}}
+            return compare(source, splits=None, **{**same, **drawn})
+
+        seeds_drawn = seeds_of(splits, source, reading)
+        return over_splits(compared, seeds_drawn, out, options.get("level", 0.95), command, tell)
     dataset = None if source is None or isinstance(source, str | Path) else as_dataset(source, reading)
     question = Question(
         data=str(source) if dataset is None else IN_MEMORY,

@@ -33,7 +33,8 @@ class Told(TypedDict, total=False):
     ``reading`` names the data, ``features`` says how many samples a frozen network has read and how long that took,
     ``measuring`` and ``tight`` name the budget, ``as_before`` the comparison whose epochs are taken, ``rehearsing`` the
     folder; ``plan`` says what will be trained, ``run`` which run is finished, ``analysis`` how many there are and how
-    many of them were there already, ``unchanged`` where everything was found before.
+    many of them were there already, ``unchanged`` where everything was found before. ``split`` says which of several
+    comes next.
     """
 
     data: str
@@ -53,7 +54,7 @@ class Told(TypedDict, total=False):
     phases: dict[str, int]  # the runs of each
     runs: int
     phase: str  # rehearsal, reference, tuning, finalists, seeds, rivals, soft labels, shuffles
-    done: int  # runs of the phase, or samples
+    done: int  # runs of the phase, samples, or splits with this one
     of: int
     seconds: float
     name: str  # of the folder of the run, or of the other comparison

@@ -153,14 +153,16 @@ def _moved(change: Interval) -> str:
 def _main(reference: Judged, winner: Judged, kind: Kind, margin: float, groups: Tensor | None, level: float) -> str:
     before, after = costs(reference.headline.cost, winner.headline.cost)
     text = f"{winner.shown} {'cost' if winner.method else 'costs'} {after} per sample"
+    where = " for this split" if winner.method else ""  # other training data would make other networks
+    both = f"{text}, {reference.label} {before}{where}"
     if winner.moved is None:
-        return f"{text}, {reference.label} {before}: no relative change can be given."
+        return f"{both}: no relative change can be given."
     moved = _moved(winner.moved)
     if kind == "no difference":
-        return f"{text}, {reference.label} {before}: {moved}, inside ±{percent(margin, sign=False)}."
+        return f"{both}: {moved}, inside ±{percent(margin, sign=False)}."
     if kind == "undecided":
-        return f"{text}, {reference.label} {before}: {moved}.{_open(reference, winner, margin, groups)}"
-    return f"{text} instead of {before}: {moved}{_accuracy(reference, winner, groups, level)}."
+        return f"{both}: {moved}.{_open(reference, winner, margin, groups)}"
+    return f"{text} instead of {before}{where}: {moved}{_accuracy(reference, winner, groups, level)}."
 
 
 def _accuracy(reference: Judged, winner: Judged, groups: Tensor | None, level: float) -> str:
@@ -189,15 +191,15 @@ def _open(reference: Judged, winner: Judged, margin: float, groups: Tensor | Non
 
 
 def _likely(winner: Judged, margin: float) -> str:
-    """Return how likely the change is one that matters; of trainings, for this split of the data alone."""
+    """Return how likely the change is one that matters; of trainings for this split alone, which was said before."""
     moved = winner.moved
     likely = None if moved is None else metrics.chances(moved, margin)
     if moved is None or likely is None or moved.p_value is None:  # too few samples to speak of odds
         return ""
     shown = [f"{100 * each:.0f}{THIN}%" for each in likely]
     within = percent(margin, sign=False)
-    where = "For this split of the data" if winner.method else "On data like these"
-    return f"{where}: cheaper by more than {within} {shown[0]} likely, within ±{within} {shown[1]}, dearer {shown[2]}."
+    begins = "Cheaper" if winner.method else "On data like these: cheaper"
+    return f"{begins} by more than {within} {shown[0]} likely, within ±{within} {shown[1]}, dearer {shown[2]}."
 
 
 def visible(moved: Interval | None) -> float | None:

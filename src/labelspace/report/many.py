@@ -1,36 +1,19 @@
 """What many comparisons found together, as text for a terminal, as Markdown, and as one page."""
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from labelspace import _files
 from labelspace.report import words
 from labelspace.report.document import environment
+from labelspace.report.grids import NARROWEST, Grid, aligned, in_markdown, said
 from labelspace.report.rank_diagram import diagram, rank_lines
 from labelspace.results.many import Mean, Place, Standing, Summary
 from labelspace.spec.naming import plain
 
 # nothing is run on this page, and nobody is asked for anything
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-GAP = "  "
-TEXTS = (
-    "labels",
-    "group",
-    "data",
-    "verdict",
-    "recommended",
-    "cheapest on test",
-)  # heads of columns that are no numbers
-NARROWEST = 10  # the words before sentences stand in a column of at least this width
-
-
-class Grid(NamedTuple):
-    """A small table: heads, and the cells of every line; the first column says what a line is of."""
-
-    heads: tuple[str, ...]
-    lines: tuple[tuple[str, ...], ...]
 
 
 def summary_text(summary: Summary, width: int = 100, places: Mapping[str, str] | None = None) -> str:
@@ -43,11 +26,11 @@ def summary_text(summary: Summary, width: int = 100, places: Mapping[str, str] |
     """
     blocks = [
         [title(summary)],
-        _aligned(standings_grid(summary), width),
+        aligned(standings_grid(summary), width),
         rank_lines(summary, width),
-        _aligned(places_grid(summary), width),
+        aligned(places_grid(summary), width),
         _legend(summary, width),
-        [*_said("TOGETHER", " ".join(summary.sentences), width), *_minded(summary, width)],
+        [*said("TOGETHER", " ".join(summary.sentences), width), *_minded(summary, width)],
     ]
     further = [f"{word:<{NARROWEST}}{text}" for word, text in (places or {}).items()]
     return "\n".join([*"\n\n".join("\n".join(block) for block in blocks if block).splitlines(), *further])
@@ -56,9 +39,7 @@ def summary_text(summary: Summary, width: int = 100, places: Mapping[str, str] |
 def summary_markdown(summary: Summary) -> str:
     """Return the tables and what came out as Markdown."""
     parts = [f"**{plain(title(summary))}**"]
-    for grid in (standings_grid(summary), places_grid(summary)):
-        rule = "|".join(" --- " if head in TEXTS else " ---: " for head in grid.heads)
-        parts.append("\n".join([_line(grid.heads), f"|{rule}|", *map(_line, grid.lines)]))
+    parts += [in_markdown(grid) for grid in (standings_grid(summary), places_grid(summary))]
     parts.append(plain(" ".join(summary.sentences)))
     return "\n\n".join([*parts, *(f"> {plain(text)}" for text in summary.warnings)])
 
@@ -70,18 +51,26 @@ def write_summary_html(summary: Summary, path: str | Path) -> Path:
         summary: what many comparisons found.
         path: the file to write.
     """
-    page = (
-        environment()
-        .get_template("many.html.j2")
-        .render(
-            title=title(summary),
-            summary=summary,
-            grids=[("Rows", standings_grid(summary)), ("Datasets", places_grid(summary))],
-            diagram=diagram(summary),
-            legend=_signs(summary),
-            policy=POLICY,
-        )
+    return write_page(
+        path,
+        title=title(summary),
+        summary=summary,
+        word="together",
+        sentences=summary.sentences,
+        grids=[("Rows", standings_grid(summary)), ("Datasets", places_grid(summary))],
+        diagram=diagram(summary),
+        legend=_signs(summary),
     )
+
+
+def write_page(path: str | Path, **shown: object) -> Path:
+    """Write the page of several comparisons and return its path.
+
+    Args:
+        path: the file to write.
+        shown: what the template asks for.
+    """
+    page = environment().get_template("many.html.j2").render(**shown, policy=POLICY)
     return _files.write_bytes(Path(path), page.encode("utf-8", "replace"))
 
 
@@ -131,10 +120,15 @@ def places_grid(summary: Summary) -> Grid:
         summary: what many comparisons found.
     """
     heads = ("data", "verdict", "recommended", "cost", "cheapest on test", "cost", "regret")
-    return Grid(heads, tuple(_place(each) for each in summary.places))
+    return Grid(heads, tuple(place_cells(each) for each in summary.places))
 
 
-def _place(each: Place) -> tuple[str, ...]:
+def place_cells(each: Place) -> tuple[str, ...]:
+    """Return the cells of one dataset, or of one split.
+
+    Args:
+        each: what was found there.
+    """
     decimals = words.decimals_for([each.cost, each.least])
     costs = words.fixed(each.cost, decimals), words.fixed(each.least, decimals)
     regret = words.percent(each.regret, sign=False)
@@ -162,53 +156,4 @@ def _legend(summary: Summary, width: int) -> list[str]:
 
 
 def _minded(summary: Summary, width: int) -> list[str]:
-    return [line for text in summary.warnings for line in _said("Mind", text, width)]
-
-
-def _said(word: str, text: str, width: int) -> list[str]:
-    lines = textwrap.wrap(text, width - NARROWEST, break_on_hyphens=False, break_long_words=False)
-    return [f"{word if not number else '':<{NARROWEST}}{line}" for number, line in enumerate(lines)]
-
-
-def _aligned(grid: Grid, width: int) -> list[str]:
-    """Return a table whose numbers stand below each other; texts give way, and what still does not fit comes below."""
-    table = [grid.heads, *grid.lines]
-    texts = [place for place, head in enumerate(grid.heads) if head in TEXTS]
-    widths = [max(len(cell) for cell in column) for column in zip(*table, strict=True)]
-
-    def taken(places: Sequence[int]) -> int:
-        return sum(widths[place] + len(GAP) for place in places) - len(GAP)
-
-    while taken(range(len(widths))) > width and max(widths[place] for place in texts) > NARROWEST:
-        widths[max(texts, key=widths.__getitem__)] -= 1
-    blocks: list[list[int]] = [[0]]
-    for place in range(1, len(widths)):
-        if len(blocks[-1]) > 1 and taken([*blocks[-1], place]) > width:
-            blocks.append([0])  # every block says what its lines are of
-        blocks[-1].append(place)
-    return [_cells(line, block, widths, texts) for block in blocks for line in table]
-
-
-def _cells(line: Sequence[str], block: Sequence[int], widths: Sequence[int], texts: Sequence[int]) -> str:
-    cells = [
-        f"{shortened(line[place], widths[place]):{'<' if place in texts else '>'}{widths[place]}}" for place in block
-    ]
-    return GAP.join(cells).rstrip()
-
-
-def shortened(text: str, width: int) -> str:
-    """Return a text that fits.
-
-    Args:
-        text: any.
-        width: characters that it may take.
-
-    Example:
-        >>> shortened("semantic", 5), shortened("lls", 5)
-        ('sema…', 'lls')
-    """
-    return text if len(text) <= width else f"{text[: width - 1]}…"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(plain(cell) for cell in cells) + " |"
+    return [line for text in summary.warnings for line in said("Mind", text, width)]
