@@ -12,13 +12,15 @@ from scipy import stats
 from torch import Tensor
 
 from comparison.hand_made import row, table
+from comparison.small import TINY, UNMIXED, write_table
 from labelspace import metrics
-from labelspace.comparison import Comparison, compare_scores
+from labelspace.comparison import Comparison, compare, compare_scores
 from labelspace.comparison.change import PerSample, change_of, unit_for, within
 from labelspace.comparison.headline import advice, helps, worth
 from labelspace.comparison.rows import against_reference, beside_reference
 from labelspace.comparison.verdict import judge_rows, kind_of
 from labelspace.results import Verdict
+from labelspace.sweeps.executors import InProcess
 
 MARGIN = 0.05
 
@@ -256,6 +258,27 @@ def test_a_comparison_with_gains_from_end_to_end(tmp_path: Path) -> None:
     assert (written["verdict"]["unit"], written["rows"][1]["change"]["unit"]) == ("per sample", "per sample")
     assert Comparison.load(found.folder).verdict == verdict
     assert "left gains more" in found.save_html().read_text(encoding="utf-8")
+
+
+def test_labels_trained_for_gains(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    data = write_table(tmp_path / "grades.csv", NAMES, rows=240)
+    asked = {**TINY, "strengths": {**UNMIXED, "uniform": [0.9]}, "learning_rate": 0.2, "epochs": 5}
+    prices = pandas.DataFrame(ACTIONS, index=NAMES)
+    found = compare(data, **asked, cost=prices, rivals=[], out=tmp_path / "runs", executor=InProcess())
+    reference, uniform = found.rows[0], next(each for each in found.rows if each.label == "uniform")
+    assert reference.headline.cost < 0
+    assert uniform.change is not None
+    assert (found.verdict.unit, {each.change.unit for each in found.rows if each.change}) == (
+        "per sample",
+        {"per sample"},
+    )
+    assert uniform.change.estimate == pytest.approx(uniform.headline.cost - reference.headline.cost)
+    printed = found.table()
+    rows = [line for line in printed.splitlines() if line.startswith(("one-hot", "uniform", "constant"))]
+    assert rows
+    assert not any("%" in line for line in rows)
+    assert "no relative change" not in printed
 
 
 def test_one_model_with_gains() -> None:
