@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from labelspace.comparison.change import PerSample, change_of
+from labelspace.comparison.change import change_of
 from labelspace.comparison.verdict import kind_of
 
 Array = NDArray[np.float64]
@@ -203,7 +203,7 @@ def judged(cell: Cell, chosen: str, random: np.random.Generator) -> Found:
     groups = None if world.test.groups is None else torch.from_numpy(world.test.groups)
     moved = change_of(torch.from_numpy(costs), torch.from_numpy(reference), choice.level, groups)
     truth = world.changes[choice.winner]
-    unknown = truth != 0 and isinstance(moved, PerSample)  # what an effect is per sample depends on the samples
+    unknown = truth != 0 and cell.gain > 0  # the effect is one on mistakes, and what is gained is no mistake
     if moved is None or moved.low is None or moved.high is None or unknown:
         return Found(kind_of(moved, MARGIN), None)
     return Found(kind_of(moved, MARGIN), moved.low <= truth <= moved.high)
