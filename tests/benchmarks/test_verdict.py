@@ -24,6 +24,7 @@ def verdict(monkeypatch: pytest.MonkeyPatch):
         "2 samples differ",
         "4 samples differ",
         "1 groups",
+        "gains, mean about 0",
     ],
 )
 def test_where_nothing_differs_hardly_any_verdict_is_given(verdict, cell: str) -> None:

@@ -77,6 +77,50 @@ def test_costs_of_zero_are_no_ratio() -> None:
     assert summary.places[-1].regret is None
 
 
+def gaining(name: str, costs: dict[str, float], stake: float) -> Result:
+    """Return a comparison whose changes are per sample."""
+    first = next(iter(costs.values()))
+    plain = made(name, costs, "uniform").plain()
+    rows = plain["rows"]
+    for each in rows[1:]:
+        moved = {"estimate": each["argmax"]["cost"] - first, "low": None, "high": None, "level": 0.95}
+        each["change"] = {**moved, "unit": "per sample", "stake": stake}
+    return Result.model_validate({**plain, "rows": rows})
+
+
+def test_gains_are_no_ratio_but_have_ranks_and_wins() -> None:
+    # the sign of what the reference costs is uncertain there: 0.1 is no base, however it stands above zero
+    figs = gaining("figs", {"one-hot": 0.1, "uniform": 0.07, "LLS": -2.0}, stake=1.0)
+    summary = summary_of({**several(), "runs/figs": figs})
+    before = {each.label: each for each in summary_of(several()).standings}
+    after = {each.label: each for each in summary.standings}
+    for label in ("uniform", "LLS"):
+        assert after[label].change == before[label].change
+        assert after[label].p_value == before[label].p_value
+        assert after[label].regret == before[label].regret
+    assert after["uniform"].ties == before["uniform"].ties + 1  # 0.03 of what is at stake is within the margin
+    assert after["LLS"].wins == before["LLS"].wins + 1
+    assert (summary.places[-1].unit, summary.places[-1].regret) == ("per sample", None)
+    assert summary.regret == summary_of(several()).regret
+    (said,) = [each for each in summary.warnings if "gains" in each]
+    assert said == (
+        "In no mean of relative changes and no regret: figs, where prices are gains too and the mean cost of one-hot is"
+        " not above zero beyond doubt."
+    )
+    assert not any("elsewhere a cost" in each for each in summary.warnings)
+
+
+def test_gains_everywhere_leave_no_mean() -> None:
+    costs = {"one-hot": -1.0, "uniform": -2.0, "LLS": -1.5}
+    summary = summary_of({name: gaining(name, costs, 1.0) for name in ("figs", "dates")})
+    best = summary.standings[0]
+    assert (best.label, best.change, best.wins) == ("uniform", None, 2)
+    assert summary.sentences[0] == (
+        "Over 2 datasets uniform has the best mean rank, 1.00; no mean of relative changes can be given (2 wins, 0"
+        " losses, 0 ties), which may be chance."
+    )
+
+
 def test_data_of_one_name_are_called_by_their_folders() -> None:
     found = {
         f"runs/{number}": made("train.csv", TABLE["pears"], data={"name": "train.csv", "key": number})

@@ -188,7 +188,7 @@ def test_plain_data_and_back() -> None:
     verdict = two(table(1.0, 0.4, 1))
     plain = verdict.model_dump(mode="json")
     shown = ["kind", "indicative", "subject", "sentences", "estimate", "low", "high", "cause", "margin", "level"]
-    assert set(plain) == {*shown, "chances", "advice", "shuffled"}
+    assert set(plain) == {*shown, "chances", "advice", "shuffled", "unit", "stake"}
     assert Verdict.model_validate(plain) == verdict
 
 

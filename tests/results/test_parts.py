@@ -11,7 +11,10 @@ from labelspace.results import Change, Numbers, Trial
 
 def test_a_change_says_what_its_interval_says() -> None:
     interval = Interval(-0.1, -0.2, 0.0, 0.9, 6, 100, "a note", 0.03)
-    assert Change.of(interval).model_dump() == vars(interval)
+    assert Change.of(interval).model_dump(exclude_unset=True) == vars(interval)
+    assert Change.of(interval).unit == "relative"
+    gains = Change.of(interval, "per sample", 2.0)
+    assert gains.model_dump() == {**vars(interval), "unit": "per sample", "stake": 2.0}
 
 
 def test_the_best_trial_costs_least_or_measures_most() -> None:

@@ -232,7 +232,7 @@ def _cost(row: Judged) -> str:
 
 
 def _against(row: Judged, other: Judged, groups: Tensor | None) -> Interval | None:
-    """Return the relative change of the cost from another row to this one."""
+    """Return the change of the cost from another row to this one."""
     return change_of(row.costs, other.costs, 0.95 if row.moved is None else row.moved.level, groups)
 
 

@@ -130,7 +130,8 @@ class Classified:
         added = [
             make_row(outcome, **each.about()) for outcome, each in zip(outcomes[len(rows) :], several, strict=True)
         ]
-        rows += beside_reference(added, rows[0], level, groups)
+        unit = next((row.change.unit for row in rows if row.change is not None), None)
+        rows += beside_reference(added, rows[0], level, groups, unit)
         best = self._best(rows, outcomes)
         seed = best_seed(outcomes[best])
         winner = next(number for number, row in enumerate(rows) if row.winner)

@@ -1,14 +1,15 @@
 """What helps most, decisions, classifier or labels, what it is worth for many samples, and what to do about it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from torch import Tensor
 
-from labelspace.comparison.change import change_of
+from labelspace.comparison.change import PerSample, change_of
 from labelspace.comparison.rows import Judged
 from labelspace.metrics import Interval
-from labelspace.report.words import decimals_for, fixed, percent
+from labelspace.report.words import decimals_for, fixed, gained, interval, per_sample, percent
 
 MANY = 10_000  # samples that money is spoken of for
 NOTHING_YET = "Take none of these home yet: what they cost means little for the reason above."
@@ -27,9 +28,34 @@ class Help(NamedTuple):
     def text(self) -> str:
         """It in words; what an interval does not tell from nothing may be chance."""
         change = f", {percent(self.after / self.before - 1)}" if self.before > 0 else ""
+        if isinstance(self.moved, PerSample):
+            change = f", {gained(replace(self.moved, low=None, high=None))}"
         sure = self.moved is not None and self.moved.high is not None and self.moved.high < 0
         doubt = ", may be chance" if self.after < self.before and not sure else ""
         return f"{self.what} ({self.how}: {' → '.join(costs(self.before, self.after))}{change}{doubt})"
+
+
+def change_text(moved: Interval) -> str:
+    """Return a change and its interval: in percent, or what is gained per sample where it is no share of a cost.
+
+    Args:
+        moved: the change.
+    """
+    if isinstance(moved, PerSample):
+        return gained(moved)
+    return f"{percent(moved.estimate)} {interval(moved.low, moved.high)}".removesuffix(" –")
+
+
+def size_text(size: float, moved: Interval | None) -> str:
+    """Return how large a change is, without its sign, in the unit of another.
+
+    Args:
+        size: such as a margin, see ``within``.
+        moved: the change whose unit it has.
+    """
+    if isinstance(moved, PerSample):
+        return f"{per_sample(size, sign=False)} per sample"
+    return percent(size, sign=False)
 
 
 def costs(*values: float) -> list[str]:
@@ -156,6 +182,9 @@ def _labels_beside(rows: Sequence[Judged], taken: Judged) -> str:
     saved = winner.moved
     if saved is None or saved.high is None or saved.high >= 0:
         return f"that this costs less than {reference.spoken} ({costs(reference.headline.cost)[0]}) is not shown"
+    if isinstance(saved, PerSample):
+        more = per_sample(-saved.estimate, sign=False)
+        return f"{'the labels gain' if winner.method else 'it gains'} {more} more per sample than {reference.spoken}"
     what = "the labels save" if winner.method else "it saves"
     return f"{what} {percent(-saved.estimate, sign=False)} against {reference.spoken}"
 
@@ -182,9 +211,13 @@ def _decided(taken: Judged, groups: Tensor | None, level: float) -> str:
     moved, before = saved_by_decisions(taken, level, groups), costs(taken.argmax.cost)[0]
     if moved is None or moved.high is None or moved.high >= 0:
         return f"that these decisions cost less than argmax ({before}) is not shown"
+    if isinstance(moved, PerSample):
+        return f"the decisions gain {per_sample(-moved.estimate, sign=False)} more per sample than argmax ({before})"
     return f"the decisions save {percent(-moved.estimate, sign=False)} of what argmax costs ({before})"
 
 
 def _amount(value: float) -> str:
     """Return an amount with its thousands apart; small ones keep three digits."""
-    return f"{value:,.0f}" if value >= 100 else fixed(value, decimals_for([value]))
+    if abs(value) < 100:
+        return fixed(value, decimals_for([value]))
+    return f"{value:,.0f}".replace("-", "−")

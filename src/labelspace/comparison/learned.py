@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from labelspace.comparison.budget import STEPS
-from labelspace.comparison.change import unguarded_change_of
+from labelspace.comparison.change import unguarded_change_of, within
 from labelspace.comparison.outcome import Outcome, Scores
 from labelspace.comparison.rows import Judged, make_row
 from labelspace.report.words import decimals_for, fixed, percent
@@ -75,7 +75,7 @@ def doubts(
         return unfinished(runs, steps)
     costs = _costs(reference, constant)
     heart = _by_heart(runs[0]) if runs else ""
-    if moved.estimate < -LITTLE and not heart:
+    if moved.estimate < -within(moved, LITTLE) and not heart:
         return f"{reference.shown} cost {costs}: these samples cannot tell the one from the other. No verdict."
     remedy = "the labels, or take a smaller network" if heart else f"the data and the learning rate, or {LONGER}"
     return f"{reference.shown} taught nothing{heart}: they cost {costs}. No verdict. Look at {remedy}."

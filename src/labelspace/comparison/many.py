@@ -70,9 +70,8 @@ def summary_of(found: Mapping[str, Result], level: float = 0.95) -> Summary:
     costs = np.array([[_row(each, label).headline.cost for label in everywhere] for each in named.values()])
     places = tuple(_place(name, *pair) for name, pair in zip(named, found.items(), strict=True))
     margin = max(each.verdict.margin for each in found.values())
-    least = [each.least for each in places]
-    standings, friedman, difference = _standings(next(iter(named.values())), everywhere, costs, least, margin, level)
-    taken = [(each.least, each.cost) for each in places if each.cost is not None]
+    standings, friedman, difference = _standings(list(named.values()), everywhere, costs, places, margin, level)
+    taken = [(each.least, each.cost) for each in places if each.cost is not None and each.unit == "relative"]
     first = next(iter(found.values()))
     summary = Summary(
         reference=first.reference.label,
@@ -165,21 +164,31 @@ def _place(name: str, folder: str, result: Result) -> Place:
         cost=cost,
         cheapest=cheapest.label,
         least=least,
-        regret=None if cost is None or least <= 0 else cost / least - 1,
+        regret=None if cost is None or least <= 0 or result.unit != "relative" else cost / least - 1,
+        unit=result.unit,
     )
 
 
 def _standings(
-    first: Result, labels: Sequence[str], costs: Costs, least: Sequence[float], margin: float, level: float
+    every: Sequence[Result],
+    labels: Sequence[str],
+    costs: Costs,
+    places: Sequence[Place],
+    margin: float,
+    level: float,
 ) -> tuple[tuple[Standing, ...], float | None, float | None]:
     """Return the rows by their mean ranks, and the tests of all ranks."""
     found = ranked(costs, level)
     reference = costs[:, 0]
+    # of a cost that may be a gain nothing is a share: what is not above zero is in no ratio
+    least = [each.least if each.unit == "relative" else math.nan for each in places]
     standings = []
     for number, label in enumerate(labels):
-        mine, role = costs[:, number], _row(first, label).role
-        about = Standing(label=label, role=role, rank=found.ranks[number], regret=_regret(mine.tolist(), least, level))
-        standings.append(about if number == 0 else about.model_copy(update=_against(reference, mine, margin, level)))
+        mine, rows = costs[:, number], [_row(each, label) for each in every]
+        regret = _regret(mine.tolist(), least, level)
+        about = Standing(label=label, role=rows[0].role, rank=found.ranks[number], regret=regret)
+        against = {} if number == 0 else _against(reference, mine, rows, margin, level)
+        standings.append(about.model_copy(update=against))
     tested = [place for place, each in enumerate(standings) if each.p_value is not None]
     holm = metrics.holm([standings[place].p_value or 0.0 for place in tested]).tolist() if tested else []
     for place, value in zip(tested, holm, strict=True):
@@ -197,18 +206,22 @@ def _regret(costs: Sequence[float], least: Sequence[float], level: float) -> Mea
     return found if found is None or found.low is None else found.model_copy(update={"low": max(found.low, 0.0)})
 
 
-def _against(reference: Costs, mine: Costs, margin: float, level: float) -> dict[str, object]:
+def _against(reference: Costs, mine: Costs, rows: Sequence[Row], margin: float, level: float) -> dict[str, object]:
     """Return what a row's standing says of the reference."""
+    stakes = [None if row.change is None else row.change.stake for row in rows]
+    bases = [one if stake is None else stake for one, stake in zip(reference, stakes, strict=True)]
+    relative = np.array([one if stake is None else math.nan for one, stake in zip(reference, stakes, strict=True)])
     moved = [1 if mine_ > other else -1 if mine_ < other else 0 for mine_, other in zip(mine, reference, strict=True)]
     small = [
-        bool(one > 0 and abs(other / one - 1) <= margin + ROUNDING) for one, other in zip(reference, mine, strict=True)
+        bool(base > 0 and abs(other - one) / base <= margin + ROUNDING)
+        for one, other, base in zip(reference, mine, bases, strict=True)
     ]
     signs = [0 if tied else sign for sign, tied in zip(moved, small, strict=True)]
-    ratios = [math.log(other / one) for one, other in zip(reference, mine, strict=True) if one > 0 and other > 0]
+    ratios = [math.log(other / one) for one, other in zip(relative, mine, strict=True) if one > 0 and other > 0]
     return {
         "wins": signs.count(-1),
         "losses": signs.count(1),
         "ties": signs.count(0),
-        "change": mean_change(reference.tolist(), mine.tolist(), level),
+        "change": mean_change(relative.tolist(), mine.tolist(), level),
         "p_value": signed_ranks(ratios) if ratios else None,
     }

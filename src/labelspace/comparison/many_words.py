@@ -42,14 +42,15 @@ def _followed(summary: Summary, regret: Mean) -> str:
 
 def _best(summary: Summary) -> str:
     best, count = summary.standings[0], len(summary.places)
-    if best.change is None:
-        return f"Over {count} datasets {best.label} has the best mean rank, {best.rank:.2f}: nothing is cheaper."
+    text = f"Over {count} datasets {best.label} has the best mean rank, {best.rank:.2f}"
+    if best.role == "reference":
+        return f"{text}: nothing is cheaper."
     sure = best.p_holm is not None and best.p_holm <= 1 - summary.level
     doubt = "" if sure else ", which may be chance"
-    return (
-        f"Over {count} datasets {best.label} has the best mean rank, {best.rank:.2f}; its mean cost is"
-        f" {_moved(best.change)} against {summary.reference} ({_counted(best)}){doubt}."
-    )
+    if best.change is None:
+        return f"{text}; no mean of relative changes can be given ({_counted(best)}){doubt}."
+    moved = f"{_moved(best.change)} against {summary.reference}"
+    return f"{text}; its mean cost is {moved} ({_counted(best)}){doubt}."
 
 
 def _moved(change: Mean) -> str:
@@ -78,7 +79,13 @@ def warnings(summary: Summary) -> tuple[str, ...]:
     if summary.friedman is not None and count < SURE:
         found.append(f"Friedman's p-value is an approximation (χ²), rough with fewer than {SURE} datasets.")
     found += [f"Not ranked: {each.label}, missing for {', '.join(each.missing)}." for each in summary.left_out]
-    some = [each for each in summary.standings if each.change is not None and each.change.datasets < count]
+    gains = [each.name for each in summary.places if each.unit == "per sample"]
+    if gains:
+        found.append(
+            f"In no mean of relative changes and no regret: {', '.join(gains)}, where prices are gains too and the mean"
+            f" cost of {summary.reference} is not above zero beyond doubt."
+        )
+    some = [each for each in summary.standings if each.change is not None and each.change.datasets < count - len(gains)]
     found += [
         f"The mean change of {each.label} is over {each.change.datasets} of {count} datasets: elsewhere a cost is not"
         " above zero."

@@ -159,6 +159,7 @@ class Comparison:
                         "change": None if moved is None else moved.estimate,
                         "low": None if moved is None else moved.low,
                         "high": None if moved is None else moved.high,
+                        "unit": None if moved is None else moved.unit,
                     }
                 )
         return found

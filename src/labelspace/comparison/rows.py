@@ -7,11 +7,11 @@ from pydantic import ConfigDict, Field
 from torch import Tensor
 
 from labelspace import metrics
-from labelspace.comparison.change import Refits, change_of
+from labelspace.comparison.change import PerSample, Refits, change_of, unit_for, unit_of
 from labelspace.comparison.outcome import Outcome
 from labelspace.comparison.refitted import refitted_costs
 from labelspace.metrics import Interval
-from labelspace.results import Change, Control, Listed, Numbers, Options, Role, Row, Strength, Trial
+from labelspace.results import Change, Control, Listed, Numbers, Options, Role, Row, Strength, Trial, Unit
 
 
 class Compared(Row):
@@ -31,13 +31,17 @@ class Compared(Row):
         return self.model_copy(
             update={
                 "moved": moved,
-                "change": None if moved is None else Change.of(moved),
+                "change": None if moved is None else self._written(moved),
                 "p_value": p_value,
                 "p_holm": p_holm,
                 "marked": moved is not None and p_holm is not None and p_holm <= 1 - level,
                 "winner": winner,
             }
         )
+
+    def _written(self, moved: Interval) -> Change:
+        unit: Unit = unit_of(moved) if self.quality is None else "points"
+        return Change.of(moved, unit, moved.stake if isinstance(moved, PerSample) else None)
 
     def row(self) -> Row:
         """Return what is written of it; of what it was never given there is nothing to write."""
@@ -128,15 +132,23 @@ def against_reference(rows: Sequence[Judged], level: float, groups: Tensor | Non
         # these very models: validation data chose, and test data are others
         winner = Winner(winner.number, 1)
     level_of = level if winner is None else winner.level(level)
+    unit = _unit(rows, rows[0], level_of, groups)
 
     def change(number: int, row: Judged) -> Interval | None:
         wanted = level_of if winner is not None and number == winner.number else level
-        return change_of(row.costs, rows[0].costs, wanted, groups, fixed, row.refits_beside(rows[0]))
+        return change_of(row.costs, rows[0].costs, wanted, groups, fixed, row.refits_beside(rows[0]), unit)
 
     return corrected(rows, [change(number, row) for number, row in enumerate(rows[1:], 1)], winner)
 
 
-def beside_reference(rows: Sequence[Judged], reference: Judged, level: float, groups: Tensor | None) -> list[Judged]:
+def _unit(rows: Sequence[Judged], reference: Judged, level: float, groups: Tensor | None) -> Unit:
+    """Return what the changes of all rows of a table are measured in."""
+    return unit_for([row.costs for row in rows], reference.costs, level, groups, reference.refits)
+
+
+def beside_reference(
+    rows: Sequence[Judged], reference: Judged, level: float, groups: Tensor | None, unit: Unit | None = None
+) -> list[Judged]:
     """Return rows of one model each with their changes against the mean of the reference's: samples alone are chance.
 
     Args:
@@ -144,9 +156,10 @@ def beside_reference(rows: Sequence[Judged], reference: Judged, level: float, gr
         reference: of several.
         level: of the intervals.
         groups: of the test samples.
+        unit: of the other rows' changes, which these stand beside.
     """
     mean = reference.costs.mean(dim=0, keepdim=True)
-    moved = [change_of(row.costs, mean, level, groups, fixed=True) for row in rows]
+    moved = [change_of(row.costs, mean, level, groups, fixed=True, unit=unit) for row in rows]
     return [row.against(each, None, level, False) for row, each in zip(rows, moved, strict=True)]
 
 

@@ -10,7 +10,8 @@ from torch import Tensor
 
 import labelspace
 from labelspace import metrics
-from labelspace.comparison.headline import saved_by_decisions
+from labelspace.comparison.change import unguarded_change_of
+from labelspace.comparison.headline import change_text, saved_by_decisions
 from labelspace.comparison.knowledge import Knowledge
 from labelspace.comparison.outcome import Judge, Outcome
 from labelspace.comparison.plan import TRAINING, Plan
@@ -19,7 +20,7 @@ from labelspace.data.dataset import Dataset
 from labelspace.data.splits import leak_sentences
 from labelspace.metrics.accuracy import level_groups
 from labelspace.metrics.cost import dearest
-from labelspace.report.words import calibrated_by, decimals_for, fixed, interval, percent
+from labelspace.report.words import calibrated_by, decimals_for, fixed
 from labelspace.results import Confusion, Data, Extra, Known, Prices, Row
 from labelspace.space import LabelSpace
 from labelspace.training.config import Config, make_config
@@ -212,7 +213,7 @@ def _data(dataset: Dataset) -> list[str]:
 def _badly_priced(rows: Sequence[Judged], groups: Tensor | None, level: float) -> list[str]:
     """Return a warning where the free rival is no rival: plain one-hot labels with argmax cost less."""
     reference = rows[0]
-    if reference.min_cost is None or float(reference.plain_costs.mean()) <= 0:
+    if reference.min_cost is None:
         return []
     dearer = saved_by_decisions(reference, level, groups)
     if dearer is None or dearer.low is None or dearer.low <= 0:
@@ -226,9 +227,8 @@ def _badly_priced(rows: Sequence[Judged], groups: Tensor | None, level: float) -
     winner = next((row for row in rows if row.winner), None)
     if winner is None:
         return [text]
-    moved = metrics.paired_interval(winner.costs, reference.plain_costs, groups=groups, level=level, relative=True)
-    shown = f"{percent(moved.estimate)} {interval(moved.low, moved.high)}".removesuffix(" –")
-    return [f"{text} Against argmax, {winner.label}: {shown}."]
+    moved = unguarded_change_of(winner.costs, reference.plain_costs, level, groups)
+    return [text if moved is None else f"{text} Against argmax, {winner.label}: {change_text(moved)}."]
 
 
 def _selective(rows: Sequence[Judged], level: float) -> list[str]:

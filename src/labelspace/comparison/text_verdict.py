@@ -27,7 +27,8 @@ def judge_texts(rows: Sequence[Compared], measure: Measure, margin: float, seeds
     kind, enough = OF_TEXTS.get(below, below), enough_seeds(level)
     sentences = [_main(rows[0], winner, measure, kind, margin), few_words(seeds, enough)]
     said = [sentence for sentence in sentences if sentence]
-    return verdict_of(kind, winner.label, winner.moved, margin, None, seeds < enough, said, level)
+    verdict = verdict_of(kind, winner.label, winner.moved, margin, None, seeds < enough, said, level)
+    return verdict.model_copy(update={"unit": "points"})
 
 
 def _main(reference: Compared, winner: Compared, measure: Measure, kind: Kind, margin: float) -> str:

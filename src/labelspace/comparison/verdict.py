@@ -8,11 +8,11 @@ from torch import Tensor
 
 from labelspace import metrics
 from labelspace.comparison.cause import Found, Shuffles, cause_of
-from labelspace.comparison.change import resting
-from labelspace.comparison.headline import costs, helps, saved_by_decisions, worth
+from labelspace.comparison.change import PerSample, resting, unit_of, within
+from labelspace.comparison.headline import change_text, costs, helps, saved_by_decisions, size_text, worth
 from labelspace.comparison.rows import Judged
 from labelspace.metrics import Interval
-from labelspace.report.words import THIN, calibrated_by, interval, percent
+from labelspace.report.words import THIN, calibrated_by
 from labelspace.results import Cause, Kind, Likely, Verdict
 
 USUAL = 0.95  # the level of intervals that need not be named
@@ -31,8 +31,9 @@ def enough_seeds(level: float) -> int:
 
 
 def kind_of(interval: Interval | None, margin: float) -> Kind:
-    """Return the verdict that an interval of a relative change allows.
+    """Return the verdict that an interval of a change allows.
 
+    Of a change per sample the margin is a share of what is at stake, see ``PerSample``.
     A change that is there beyond doubt, but as likely as not too small to matter, is neither cheaper nor dearer.
 
     Example:
@@ -43,6 +44,7 @@ def kind_of(interval: Interval | None, margin: float) -> Kind:
     """
     if interval is None or interval.low is None or interval.high is None:
         return "undecided"
+    margin = within(interval, margin)
     if metrics.equivalent(interval, margin):
         return "no difference"
     if interval.high < 0 and interval.estimate < -margin:
@@ -63,7 +65,7 @@ def judge_rows(
 
     Args:
         rows: the reference first.
-        margin: relative changes within ± this do not matter.
+        margin: changes within ± this share do not matter.
         word: what the structured space holds: order, tree, groups, …
         groups: of the test samples.
         level: of the intervals, that of the rows' changes among them.
@@ -108,10 +110,10 @@ def verdict_of(
     level: float,
 ) -> Verdict:
     """Return a verdict from an interval and what was made of it."""
-    likely = None if moved is None else metrics.chances(moved, margin)
+    likely = None if moved is None else metrics.chances(moved, within(moved, margin))
     # a winner among several, chosen on the networks that are judged, has an interval of a higher level
     level = level if moved is None else moved.level
-    return Verdict(
+    verdict = Verdict(
         kind=kind,
         subject=subject,
         estimate=None if moved is None else moved.estimate,
@@ -124,6 +126,9 @@ def verdict_of(
         level=level,
         chances=None if likely is None else Likely(**likely._asdict()),
     )
+    if not isinstance(moved, PerSample):
+        return verdict
+    return verdict.model_copy(update={"unit": unit_of(moved), "stake": moved.stake})
 
 
 def _decided(row: Judged, moved: Interval | None, kind: Kind, margin: float) -> str:
@@ -137,17 +142,14 @@ def _decided(row: Judged, moved: Interval | None, kind: Kind, margin: float) -> 
     how = calibrated_by(row.calibrations)
     text = f"{how} and minimum-cost decisions cost {after} per sample instead of {before}: {_moved(moved)}"
     if kind == "no difference":
-        return f"{text}, inside ±{percent(margin, sign=False)}."
+        return f"{text}, inside ±{size_text(within(moved, margin), moved)}."
     return f"{text}; accuracy {row.argmax.accuracy:.3f} → {row.min_cost.accuracy:.3f}."
 
 
 def _moved(change: Interval) -> str:
     """Return a change and its interval; the level is named where it is not the usual one."""
-    ends = interval(change.low, change.high)
-    if change.low is None or change.high is None:
-        return percent(change.estimate)
-    named = "" if change.level == USUAL else f" ({100 * change.level:.4g}{THIN}% interval)"
-    return f"{percent(change.estimate)} {ends}{named}"
+    usual = change.level == USUAL or change.low is None or change.high is None
+    return change_text(change) + ("" if usual else f" ({100 * change.level:.4g}{THIN}% interval)")
 
 
 def _main(reference: Judged, winner: Judged, kind: Kind, margin: float, groups: Tensor | None, level: float) -> str:
@@ -159,7 +161,8 @@ def _main(reference: Judged, winner: Judged, kind: Kind, margin: float, groups: 
         return f"{both}: no relative change can be given."
     moved = _moved(winner.moved)
     if kind == "no difference":
-        return f"{both}: {moved}, inside ±{percent(margin, sign=False)}."
+        inside = size_text(within(winner.moved, margin), winner.moved)
+        return f"{both}: {moved}, inside ±{inside}."
     if kind == "undecided":
         return f"{both}: {moved}.{_open(reference, winner, margin, groups)}"
     return f"{text} instead of {before}{where}: {moved}{_accuracy(reference, winner, groups, level)}."
@@ -185,21 +188,21 @@ def _open(reference: Judged, winner: Judged, margin: float, groups: Tensor | Non
     if few is not None:
         return f" {few.text[0].upper()}{few.text[1:]}."
     if winner.moved is not None and winner.moved.p_value is not None and winner.moved.p_value < 1 - winner.moved.level:
-        return f" It is there, but may well be inside ±{percent(margin, sign=False)}."
+        return f" It is there, but may well be inside ±{size_text(within(winner.moved, margin), winner.moved)}."
     least = visible(winner.moved)
-    return "" if least is None else f" A change of about {percent(least, sign=False)} could have been seen."
+    return "" if least is None else f" A change of about {size_text(least, winner.moved)} could have been seen."
 
 
 def _likely(winner: Judged, margin: float) -> str:
     """Return how likely the change is one that matters; of trainings for this split alone, which was said before."""
     moved = winner.moved
-    likely = None if moved is None else metrics.chances(moved, margin)
+    likely = None if moved is None else metrics.chances(moved, within(moved, margin))
     if moved is None or likely is None or moved.p_value is None:  # too few samples to speak of odds
         return ""
     shown = [f"{100 * each:.0f}{THIN}%" for each in likely]
-    within = percent(margin, sign=False)
+    size = size_text(within(moved, margin), moved)
     begins = "Cheaper" if winner.method else "On data like these: cheaper"
-    return f"{begins} by more than {within} {shown[0]} likely, within ±{within} {shown[1]}, dearer {shown[2]}."
+    return f"{begins} by more than {size} {shown[0]} likely, within ±{size} {shown[1]}, dearer {shown[2]}."
 
 
 def visible(moved: Interval | None) -> float | None:

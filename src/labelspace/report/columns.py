@@ -176,14 +176,17 @@ def _changes(result: Result) -> list[Column]:
     group, brief = f"{rule}vs {label}", f"{rule}vs {rows[0].label if len(rows[0].label) <= LONGEST else 'the first'}"
     head, printed = _level(result)
     several, measure = len(result.rows) > 1, result.measure
-    what = "relative change of the mean cost" if measure is None else f"difference in {measure.unit} of {measure.title}"
-    moved = words.moved([row.change for row in rows], measure is not None)
+    what = f"{_change_words(result)} of the mean cost"
+    if measure is not None:
+        what = f"difference in {measure.unit} of {measure.title}"
+    moved = words.moved([row.change for row in rows], result.unit)
+    changed = "change per sample" if result.unit == "per sample" else "change"
     return [
         Column(
-            Heads(group, "change"),
+            Heads(group, changed),
             f"{what}; ● excludes 0 after Holm. {TERMS['Holm']}",
             tuple(_change(row, text) for row, (text, _) in zip(rows, moved, strict=True)),
-            Heads(brief, "change") if several else None,
+            Heads(brief, changed.replace("change per", "per")) if several else None,
         ),
         Column(
             Heads(group, head),
@@ -198,6 +201,11 @@ def _changes(result: Result) -> list[Column]:
             Heads(brief, "p") if several and measure is not None else None,
         ),
     ]
+
+
+def _change_words(result: Result) -> str:
+    """Return what a change of a cost is."""
+    return "relative change" if result.unit == "relative" else "difference, below 0 more is gained,"
 
 
 def _change(row: Row, text: str) -> Cell:

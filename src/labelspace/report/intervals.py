@@ -3,25 +3,32 @@
 from labelspace.report import columns, words
 from labelspace.report.document import Figure, rounded
 from labelspace.report.reading import row_facts
-from labelspace.results import Change, Measure, Result, Row
+from labelspace.results import Change, Measure, Result, Row, Unit
 
 
 def changes(result: Result) -> Figure | None:
     """Return the change of every row against the reference, with its interval."""
     rows, measure = [], result.measure
-    moved = words.moved([row.change for row in result.rows], measure is not None)
+    moved = words.moved([row.change for row in result.rows], result.unit)
     for row, (text, interval) in zip(result.rows, moved, strict=True):
         if row.change is not None:
             texts = {"text": text, "interval": interval}
             rows.append({**_placed(row, row.change), **texts, "marked": row.marked})
     rule = "with minimum-cost decisions" if result.decision == "min_cost" else ""
-    margin, reference = result.verdict.margin, result.reference.label
-    facts = {"reference": reference, "rule": rule, "margin": margin, **_unit(measure)}
+    margin, reference = result.verdict.within, result.reference.label
+    facts = {"reference": reference, "rule": rule, "margin": margin, **_unit(measure, result.unit)}
     return {"rows": rows, **facts} if rows else None
 
 
-def _unit(measure: Measure | None) -> Figure:
+def _unit(measure: Measure | None, unit: Unit = "points") -> Figure:
     """Return how a change is drawn: by what it is multiplied, what stands behind its numbers, and which way is good."""
+    if measure is None and unit == "per sample":
+        return {
+            "factor": 1,
+            "suffix": "",
+            "title": "change in cost per sample, left gains more",
+            "good": "← gains more",
+        }
     if measure is None:
         return {
             "factor": 100,

@@ -97,7 +97,7 @@ def standings_grid(summary: Summary) -> Grid:
 
 
 def _standing(each: Standing, tested: bool) -> tuple[str, ...]:
-    counts = (str(each.wins), str(each.losses), str(each.ties)) if each.change is not None else (words.MISSING,) * 3
+    counts = (str(each.wins), str(each.losses), str(each.ties)) if each.role != "reference" else (words.MISSING,) * 3
     holm = "< 0.001" if each.p_holm is not None and each.p_holm < 0.001 else words.fixed(each.p_holm, 3)
     letters = (each.group,) if tested else ()
     return (each.label, words.fixed(each.rank, 2), *letters, *counts, *_mean(each.change), holm, _regret(each.regret))

@@ -141,7 +141,9 @@ def _statistics(result: Result) -> str:
     changes = [row.change for row in result.rows if row.change is not None]
     if not changes:
         return ""
-    what = "differences" if result.measure is not None else "relative changes of the mean cost"
+    what = {"points": "differences", "per sample": "differences of the mean cost per sample"}.get(
+        result.unit, "relative changes of the mean cost"
+    )
     text = f"Changes are {what} against {result.reference.label} on test data"
     if any(change.low is not None for change in changes):
         units = "test texts" if result.measure is not None else "test samples"
@@ -150,8 +152,18 @@ def _statistics(result: Result) -> str:
         text += f", with {_share(changes[0].level)} intervals over {over}, paired"
     if any(row.p_holm is not None for row in result.rows):
         text += "; the winner was tested first, and p-values of the others were corrected by Holm's procedure"
-    within = f"{result.verdict.margin:g} {result.measure.unit}" if result.measure else _share(result.verdict.margin)
-    return f"{text}. Changes within ±{within} were held to be no difference."
+    return f"{text}. Changes within ±{_within(result)} were held to be no difference."
+
+
+def _within(result: Result) -> str:
+    verdict = result.verdict
+    if result.measure is not None:
+        return f"{verdict.margin:g} {result.measure.unit}"
+    if verdict.stake is None:
+        return _share(verdict.margin)
+    stake = words.per_sample(verdict.stake, sign=False)
+    of = f"{_share(verdict.margin)} of the mean absolute cost of the reference's decisions, {stake}"
+    return f"{words.per_sample(verdict.within, sign=False)} per sample ({of})"
 
 
 def _share(share: float) -> str:
@@ -161,10 +173,7 @@ def _share(share: float) -> str:
 def _found(result: Result) -> str:
     verdict, change = result.verdict, ""
     if verdict.estimate is not None:
-        texts = result.measure is not None
-        shown = words.points(verdict.estimate) if texts else words.percent(verdict.estimate)
-        ends = words.points_interval if texts else words.interval
-        change = f": {shown} {ends(verdict.low, verdict.high)}".removesuffix(f" {words.MISSING}")
+        change = f": {_shown(result)}".removesuffix(f" {words.MISSING}")
     taken = ""
     if result.best is not None:
         row = next((row for row in result.rows if row.label == result.best.label), None)
@@ -173,6 +182,18 @@ def _found(result: Result) -> str:
         taken = f" On validation data {result.best.label} was best{costs}."
     few = ", indicative only" if verdict.indicative else ""
     return f"The verdict on {verdict.subject} is {verdict.kind}{few}{change}.{taken}"
+
+
+def _shown(result: Result) -> str:
+    """Return the estimate of the verdict and its interval."""
+    verdict = result.verdict
+    estimate, low, high = verdict.estimate, verdict.low, verdict.high
+    if result.measure is not None:
+        return f"{words.points(estimate)} {words.points_interval(low, high)}"
+    if verdict.unit == "per sample":
+        ends = words.per_sample_interval(low, high, estimate)
+        return f"{words.per_sample(estimate, low, high)} per sample {ends}"
+    return f"{words.percent(estimate)} {words.interval(low, high)}"
 
 
 def _versions(result: Result) -> str:

@@ -163,6 +163,8 @@ def _legend(result: Result, width: int) -> list[str]:
         parts.append(f"brackets: {'seeds × ' if len(result.seeds) > 1 else ''}{tested}, paired")
     elif any(row.quality is not None and row.quality.low is not None for row in rows):
         parts.append("brackets: test texts; of these very models, one of each")
+    if result.unit == "per sample" and len(rows) > 1:
+        parts.append("per sample: the difference in cost, below 0 more is gained")
     if any(extra.key == "kappa" for extra in result.extra):
         parts.append("κ²: quadratic-weighted kappa")
     parts += _signs(result)

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from labelspace.results import Rehearsed
+from labelspace.results import Rehearsed, Unit
 
 THIN = "\N{NARROW NO-BREAK SPACE}"
 MISSING = "–"
@@ -72,6 +72,56 @@ def points_interval(low: float | None, high: float | None, *others: float | None
     return f"[{points(low, high, *others)}, {points(high, low, *others)}]"
 
 
+def per_sample(value: float | None, *others: float | None, sign: bool = True) -> str:
+    """Return a difference in costs per sample, with two digits of the largest number that stands beside it.
+
+    Args:
+        value: the difference.
+        others: what stands beside it, such as the ends of its interval.
+        sign: whether to show a plus.
+
+    Example:
+        >>> per_sample(-0.42, -0.631, -0.21), per_sample(3.1, 12.0), per_sample(0.05, sign=False), per_sample(None)
+        ('−0.42', '+3', '0.050', '–')
+    """
+    if value is None:
+        return MISSING
+    largest = max(abs(number) for number in (value, *others) if number is not None)
+    decimals = 2 if largest == 0 else min(max(1 - math.floor(math.log10(largest)), 0), 9)
+    return _natural(f"{value:{'+' if sign else ''}.{decimals}f}")
+
+
+def per_sample_interval(low: float | None, high: float | None, *others: float | None, sign: bool = True) -> str:
+    """Return an interval of differences in costs per sample.
+
+    Example:
+        >>> per_sample_interval(-0.63, -0.21), per_sample_interval(None, 1.0)
+        ('[−0.63, −0.21]', '–')
+    """
+    if low is None or high is None:
+        return MISSING
+    return f"[{per_sample(low, high, *others, sign=sign)}, {per_sample(high, low, *others, sign=sign)}]"
+
+
+def gained(change: "Ends") -> str:
+    """Return a difference of costs per sample as what is gained by it; the interval is of what is said, more or less.
+
+    Args:
+        change: of the cost per sample: below 0 more is gained.
+
+    Example:
+        >>> from labelspace.metrics import Interval
+        >>> gained(Interval(-0.42, -0.63, -0.21, 0.95, 6, 400)), gained(Interval(0.1, -0.05, 0.25, 0.95, 6, 400))
+        ('gains 0.42 more per sample [0.21, 0.63]', 'gains 0.10 less per sample [−0.05, 0.25]')
+    """
+    which, turn = ("less", 1) if change.estimate > 0 else ("more", -1)
+    ends = [None if end is None else turn * end for end in (change.low, change.high)]
+    low, high = ends if turn > 0 else reversed(ends)
+    amount = per_sample(abs(change.estimate), low, high, sign=False)
+    bracket = per_sample_interval(low, high, change.estimate, sign=False)
+    return f"gains {amount} {which} per sample {bracket}".removesuffix(f" {MISSING}")
+
+
 class Ends(Protocol):
     """What is shown of a change."""
 
@@ -96,18 +146,19 @@ CALIBRATORS = {
 }
 
 
-def moved(changes: Sequence[Ends | None], of_points: bool) -> list[tuple[str, str]]:
-    """Return changes and their intervals as a column shows them: in percent, or in points with as many decimals.
+def moved(changes: Sequence[Ends | None], unit: Unit) -> list[tuple[str, str]]:
+    """Return changes and their intervals as a column shows them: in percent, else with as many decimals.
 
     Args:
         changes: of the rows, None where there is none.
-        of_points: whether they are differences in points.
+        unit: of all of them.
     """
     found = [(None, None, None) if each is None else (each.estimate, each.low, each.high) for each in changes]
-    if not of_points:
+    if unit == "relative":
         return [(percent(estimate), interval(low, high)) for estimate, low, high in found]
     every = [number for each in found for number in each]
-    return [(points(estimate, *every), points_interval(low, high, *every)) for estimate, low, high in found]
+    one, both = (points, points_interval) if unit == "points" else (per_sample, per_sample_interval)
+    return [(one(estimate, *every), both(low, high, *every)) for estimate, low, high in found]
 
 
 def calibrated_by(calibrations: Sequence[Mapping[str, object] | None] | None) -> str:

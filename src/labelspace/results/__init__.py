@@ -26,6 +26,7 @@ from labelspace.results.parts import (
     Shuffled,
     Strength,
     Trial,
+    Unit,
     Verdict,
 )
 from labelspace.results.result import DRAWN_FROM, EXPECTED, FORMAT, NAME, PLAN, REMEDY, Result, fault, read
@@ -67,6 +68,7 @@ __all__ = [
     "Strength",
     "Translation",
     "Trial",
+    "Unit",
     "Verdict",
     "fault",
     "read",

@@ -1,6 +1,6 @@
 """What many comparisons found together, one for each dataset: who wins, by how much, and what following them costs."""
 
-from labelspace.results.parts import Kind, Listed, Part, Role
+from labelspace.results.parts import Kind, Listed, Part, Role, Unit
 
 
 class Mean(Part):
@@ -10,7 +10,7 @@ class Mean(Part):
         estimate: the relative change, such as −0.2 for costs that are a fifth lower.
         low: lower end of its interval over datasets; None where fewer than two are in it.
         high: upper end.
-        datasets: how many are in it: those where both costs are above zero.
+        datasets: how many are in it: those where both costs are above zero and changes are relative.
     """
 
     estimate: float
@@ -30,7 +30,7 @@ class Standing(Part):
         wins: datasets where it costs less than the reference on test data, by more than the margin.
         losses: datasets where it costs more, by more than the margin.
         ties: the others.
-        change: of its cost against the reference; None for the reference itself.
+        change: of its cost against the reference; None for the reference, and where no dataset has one.
         p_value: of no change, by the signed-rank test over datasets.
         p_holm: the same, corrected for the number of rows.
         regret: what always taking it costs more than the cheapest row of each dataset.
@@ -60,7 +60,9 @@ class Place(Part):
         cost: what that costs on test data.
         cheapest: the row that costs least on test data, controls left out.
         least: what that costs.
-        regret: by how much the recommendation costs more; None where the least is zero or less.
+        regret: by how much the recommendation costs more; None where the least is zero or less, or changes are per
+            sample.
+        unit: of the changes there; those per sample are in no mean of relative changes.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Place(Part):
     cheapest: str
     least: float
     regret: float | None = None
+    unit: Unit = "relative"
 
 
 class LeftOut(Part):

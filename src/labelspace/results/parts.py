@@ -1,6 +1,7 @@
 """The parts of a result, each with named, checked fields."""
 
 import math
+from dataclasses import fields
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Annotated, Literal, TypeVar
 
@@ -13,6 +14,7 @@ Control = Literal["shuffled", "random"]
 Rule = Literal["argmax", "min_cost"]
 Kind = Literal["cheaper", "dearer", "better", "worse", "no difference", "undecided"]
 Cause = Literal["structure", "smoothing", "unclear"]
+Unit = Literal["relative", "per sample", "points"]  # shares of the reference's cost, costs, points of a measure
 Options = dict[str, JsonValue]
 T = TypeVar("T")
 
@@ -97,7 +99,12 @@ def merit(cost: float | None, quality: float | None) -> float:
 class Change(Part):
     """The change against the reference, as ``metrics.Interval`` says it.
 
-    It is the relative change of the mean cost; where a comparison has a measure, the difference in its points.
+    It is the relative change of the mean cost, or in prices per sample where gains leave nothing to be a share of;
+    where a comparison has a measure, the difference in its points.
+
+    Args:
+        unit: which of them.
+        stake: of a change per sample, the mean absolute cost of the reference's decisions: margins are shares of it.
     """
 
     estimate: float
@@ -108,11 +115,14 @@ class Change(Part):
     samples: int | None = None
     note: str | None = None
     p_value: float | None = None
+    unit: Unit = "relative"
+    stake: float | None = None
 
     @classmethod
-    def of(cls, interval: Interval) -> "Change":
-        """Return an interval as it is written."""
-        return cls(**{name: getattr(interval, name) for name in cls.model_fields})
+    def of(cls, interval: Interval, unit: Unit = "relative", stake: float | None = None) -> "Change":
+        """Return an interval as it is written; a unit that is the usual one need not be."""
+        known = {field.name: getattr(interval, field.name) for field in fields(Interval)}
+        return cls(**known) if unit == "relative" else cls(**known, unit=unit, stake=stake)
 
 
 class Numbers(Part):
@@ -173,10 +183,10 @@ class Verdict(Part):
         kind: cheaper, dearer (of sequences better, worse), no difference (the interval is inside ± ``margin``) or
             undecided.
         subject: the method it speaks of, chosen on validation data.
-        estimate: relative change of the mean cost against the free rival, or the difference in points of the measure.
+        estimate: relative change of the mean cost against the free rival, or the difference in ``unit``.
         low: lower end of its interval; None with one seed.
         high: upper end.
-        margin: changes within ± this do not matter.
+        margin: changes within ± this do not matter; of a change per sample it is a share of ``stake``.
         cause: what did it: the structure of the label space, or smoothing as such; None where that is not the question.
         indicative: fewer seeds than ``enough_seeds``: six for intervals of 95 percent.
         advice: the sentence that a person would act on; empty where there is none.
@@ -184,6 +194,9 @@ class Verdict(Part):
         level: of the interval.
         chances: how likely the change is one that matters; None without an interval.
         shuffled: what the cause rests on where a structured label space won; None where that was not asked.
+        unit: of estimate and interval: relative; per sample where prices are gains too and the reference's mean cost
+            is not above 0 beyond doubt; points of a measure.
+        stake: of a change per sample, the mean absolute cost of the reference's decisions.
     """
 
     kind: Kind
@@ -199,6 +212,13 @@ class Verdict(Part):
     level: float = 0.95
     chances: Likely | None = None
     shuffled: Shuffled | None = None
+    unit: Unit = "relative"
+    stake: float | None = None
+
+    @property
+    def within(self) -> float:
+        """The margin in the unit of the estimate."""
+        return self.margin if self.stake is None else self.margin * self.stake
 
     @property
     def interval(self) -> tuple[float, float] | None:

@@ -20,6 +20,7 @@ from labelspace.results.parts import (
     Prices,
     Rehearsed,
     Rule,
+    Unit,
     Verdict,
 )
 from labelspace.results.row import Row
@@ -112,6 +113,13 @@ class Result(Part):
     def reference(self) -> Row:
         """The row that the others are compared with."""
         return next((row for row in self.rows if row.role == "reference"), self.rows[0])
+
+    @property
+    def unit(self) -> Unit:
+        """What the changes of all rows are measured in."""
+        if self.measure is not None:
+            return "points"
+        return next((row.change.unit for row in self.rows if row.change is not None), self.verdict.unit)
 
     @property
     def lines(self) -> tuple[Row, ...]:
