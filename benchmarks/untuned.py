@@ -1,9 +1,9 @@
-"""Is what ``compare`` recommends as good as the best of scikit-learn's classifiers, untuned?
+"""Is what ``compare`` recommends as good as the best of scikit-learn's classifiers?
 
 Run ``python benchmarks/untuned.py [--sets wine stones] [--limit 500] [--budget 1m]``. Each set is compared as a user
 would compare it: the network that labelspace takes by itself, whose training it chooses on validation data, with
-one-hot and uniform labels, and the rivals as they come; all have the same three parts, a temperature of their own and
-decisions of least expected cost. Ordered classes cost the square of their distance, others 1. Of small sets the mean
+one-hot and uniform labels, and the rivals, tuned with one number each; all have the same three parts, a temperature of
+their own and decisions of least expected cost. Ordered classes cost the square of their distance, others 1. Of small sets the mean
 over several splits counts. One table is printed and written to ``benchmarks/results/untuned.csv``:
 
 - *network*: the cheaper of the two by validation data; *best rival*: the cheapest on TEST data, which none can choose;
@@ -43,6 +43,7 @@ class Found(NamedTuple):
 
     costs: dict[str, float]
     networks: dict[str, float]  # validation merit of the rows that are networks
+    rivals: list[str]
     model: str
     taken: str
     seconds: float
@@ -64,7 +65,8 @@ def compared(task: Task, options: argparse.Namespace) -> Found:
     costs = {row.label: row.headline.cost for row in result.rows if row.role != "control"}
     networks = {row.label: row.merit for row in result.rows if _is_network(row)}
     assert result.best is not None
-    return Found(costs, networks, str(result.model), result.best.label, time.perf_counter() - began)
+    rivals = [row.label for row in result.rows if row.role == "rival"]
+    return Found(costs, networks, rivals, str(result.model), result.best.label, time.perf_counter() - began)
 
 
 def _is_network(row: Row) -> bool:
@@ -74,9 +76,9 @@ def _is_network(row: Row) -> bool:
 def line(name: str, found: Sequence[Found]) -> dict[str, object]:
     """Return a line of the table; means over the splits."""
     network = float(np.mean([each.costs[max(each.networks, key=each.networks.__getitem__)] for each in found]))
-    rivals = [label for label in found[0].costs if label not in found[0].networks]
-    mean = {label: float(np.mean([each.costs[label] for each in found])) for label in found[0].costs}
-    rival = min(rivals, key=mean.__getitem__)
+    shared = set.intersection(*(set(each.costs) for each in found))  # of several as one, splits may have others
+    mean = {label: float(np.mean([each.costs[label] for each in found])) for label in shared}
+    rival = min(shared.intersection(found[0].rivals), key=mean.__getitem__)
     taken = float(np.mean([each.costs[each.taken] for each in found]))
     least = min(mean.values())
     return {

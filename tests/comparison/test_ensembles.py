@@ -1,14 +1,17 @@
 """All seeds of a row as one model: judged by its own decision, taken home whole, refused where a part is lost."""
 
+import csv
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from typer.testing import CliRunner
 
 from comparison.small import write_table
 from labelspace import InputError, Run, compare, data
+from labelspace.cli.main import app
 from labelspace.comparison import Comparison, classified
 from labelspace.comparison.chosen import Offer, is_worth_several
 from labelspace.serving.onnx import export_onnx
@@ -90,6 +93,18 @@ def test_a_member_that_is_lost_or_another_is_refused(compared: tuple[Comparison,
             (home / "members.json").unlink()
         with pytest.raises(InputError, match=said):
             Run.load(home)
+
+
+def test_predict_decides_by_the_mean_and_the_card_says_what_it_is(compared: tuple[Comparison, Path]) -> None:
+    found, table = compared
+    best = Run.load(found.folder)
+    done = CliRunner().invoke(app, ["predict", str(found.folder / "best"), str(table)])
+    assert done.exit_code == 0, done.output
+    told = list(csv.DictReader(done.stdout.splitlines()))
+    assert [row["decision"] for row in told] == best.decide(table)
+    said = (found.folder / "best" / "README.md").read_text(encoding="utf-8")
+    assert f"| model | {len(best.members)} × " in said
+    assert "seeds 0, 1, 2." in said
 
 
 def test_it_is_no_graph_and_has_no_features(compared: tuple[Comparison, Path], tmp_path: Path) -> None:

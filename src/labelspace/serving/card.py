@@ -83,7 +83,9 @@ def _summary(run: Run, comparison: Result | None) -> list[str]:
     counts = {"train": run.result["train_samples"]}
     counts |= {part: len(run.scores[f"{part}_y"]) for part in ("validation", "test")}
     listed = ", ".join(f"{count:,} {part}" for part, count in counts.items() if count)
-    lines = [f"Trained with labelspace {version('labelspace')} on {listed} samples, seed {run.config.seed}."]
+    seeds = [str(member.config.seed) for member in run.members] or [str(run.config.seed)]
+    seeded = f"{'seed' if len(seeds) == 1 else 'seeds'} {', '.join(seeds)}"
+    lines = [f"Trained with labelspace {version('labelspace')} on {listed} samples, {seeded}."]
     if comparison is not None and comparison.title:
         lines += ["", plain(comparison.title)]
     return lines
@@ -95,9 +97,11 @@ def _facts(run: Run, decision: Decision) -> list[tuple[str, str]]:
     options = ", ".join(f"{name} {value}" for name, value in config.method_options.items())
     space = run.space
     rows, width = space.shape
+    model = config.model if config.backbone is None else f"{config.model} on frozen {config.backbone}"
+    count = len(run.members)
     facts = [
         ("input", _input(run)),
-        ("model", config.model if config.backbone is None else f"{config.model} on frozen {config.backbone}"),
+        ("model", f"{count} × {model}: the mean of their calibrated probabilities" if count else model),
         ("labels", f"{config.method}{f' ({options})' if options else ''}: {method}"),
         ("label space", f"{space.kind}, {rows} × {width}, from {space.source.get('builder', 'a matrix')}"),
         *decision_facts(decision),
