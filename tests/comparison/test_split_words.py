@@ -11,7 +11,7 @@ REFERENCE = Line(label="one-hot", role="reference", costs=(0.5, 0.6, 0.4), cost=
 
 
 def line(estimate: float, low: float | None, high: float | None, splits: int = 3, level: float = 0.95) -> Line:
-    change = Change(estimate=estimate, low=low, high=high, level=level, note="no interval can be given")
+    change = Change(estimate=estimate, low=low, high=high, level=level)
     return Line(label="LLS", role="method", costs=(0.4,) * splits, cost=0.4, change=change)
 
 
@@ -30,7 +30,7 @@ def test_why_nothing_is_decided() -> None:
     assert said("undecided", line(-0.2, -0.5, 0.3)).endswith("[−50, +30]. Splits differ too much to tell.")
     assert said("undecided", line(-0.03, -0.06, -0.01)).endswith(f"It is there, but may well be inside ±5.0{THIN}%.")
     assert said("undecided", line(0.0, 0.0, 0.0)).endswith("So few samples differ that splits agree by that alone.")
-    assert said("undecided", line(-0.2, None, None)).endswith("Splits differ so much that no interval can be given.")
+    assert said("undecided", line(-0.2, None, None)).endswith(f"one-hot 0.500: −20{THIN}%.")
     few = said("undecided", line(-0.2, -0.3, -0.1, splits=2))
     assert "Undecided, since 2 splits say too little of how much splits differ: 3 or more decide." in few
     none = line(-0.2, -0.3, -0.1).model_copy(update={"change": None})

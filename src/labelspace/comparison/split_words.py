@@ -39,7 +39,7 @@ def main(winner: Line, reference: Line, kind: Kind, margin: float) -> str:
 def _doubt(change: Change, margin: float) -> str:
     """Return why nothing is decided."""
     if change.low is None or change.high is None:
-        return f" Splits differ so much that {change.note}."
+        return ""
     if -margin <= change.low and change.high <= margin:
         return " So few samples differ that splits agree by that alone."
     if change.low <= 0 <= change.high:

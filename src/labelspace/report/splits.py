@@ -110,7 +110,7 @@ def splits_grid(splits: Splits) -> Grid:
 def _signs(splits: Splits) -> list[str]:
     """Return what the heads mean."""
     return [
-        f"vs {splits.reference}: ratio of mean costs; interval corrected for the training samples that splits share"
+        f"vs {splits.reference}: of the mean cost; interval corrected for the training samples that splits share"
         " (Nadeau–Bengio), an approximation",
         "least, most: over splits",
         "recommended in: so many splits; a split alone: --data-option seed=N",
