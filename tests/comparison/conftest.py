@@ -9,5 +9,5 @@ from labelspace.sweeps.executors import InProcess
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
-    """Return a comparison on digits: one-hot, uniform and semantic labels and two controls, two seeds each."""
+    """Return a comparison on digits: one-hot, uniform and semantic labels, two seeds each."""
     return compare("digits", **SMALL, out=tmp_path_factory.mktemp("digits") / "runs", executor=InProcess())

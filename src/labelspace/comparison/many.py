@@ -8,14 +8,16 @@ from pathlib import Path
 import numpy as np
 
 from labelspace import _checks, metrics, results
+from labelspace.comparison.entries import TUNED
 from labelspace.comparison.many_words import sentences, warnings
 from labelspace.comparison.ranks import Costs, letters, mean_change, ranked, signed_ranks
-from labelspace.results import Result, Row
+from labelspace.results import Result, Role, Row
 from labelspace.results.many import LeftOut, Mean, Place, Standing, Summary
 
 OWNER = "summarize"
+Key = tuple[Role, str, str]  # of a row: its role, its name and its method
 ROUNDING = 1e-9  # 1.9 of 2 is five percent less
-RANKED = ("reference", "method", "rival")  # controls explain a row, and are none that anybody would take
+RANKED = ("reference", "method", "rival", "ensemble")  # shuffled forms explain a row, and nobody would take one
 
 
 def summarize(
@@ -67,15 +69,16 @@ def summary_of(found: Mapping[str, Result], level: float = 0.95) -> Summary:
     _check_alike(found)
     named = _names(found)
     everywhere, left_out = _shared(named)
-    costs = np.array([[_row(each, label).headline.cost for label in everywhere] for each in named.values()])
+    rows = [_ranked_rows(each) for each in named.values()]
+    costs = np.array([[each[key].headline.cost for key in everywhere] for each in rows])
     places = tuple(_place(name, *pair) for name, pair in zip(named, found.items(), strict=True))
     margin = max(each.verdict.margin for each in found.values())
     least = [each.least for each in places]
-    standings, friedman, difference = _standings(next(iter(named.values())), everywhere, costs, least, margin, level)
+    standings, friedman, difference = _standings(everywhere, costs, least, margin, level)
     taken = [(each.least, each.cost) for each in places if each.cost is not None]
     first = next(iter(found.values()))
     summary = Summary(
-        reference=first.reference.label,
+        reference=_called(first.reference),
         prices=first.cost.words,
         level=level,
         margin=margin,
@@ -99,7 +102,7 @@ def _check_alike(found: Mapping[str, Result]) -> None:
         raise _checks.fail(OWNER, "folders", "comparisons of what mistakes cost", f"{texts}, which is about texts")
     for what, said in {
         "prices": {folder: each.cost.words for folder, each in found.items()},
-        "reference": {folder: each.reference.label for folder, each in found.items()},
+        "reference": {folder: _called(each.reference) for folder, each in found.items()},
     }.items():
         (first, words), *others = said.items()
         other = next(((folder, text) for folder, text in others if text != words), None)
@@ -126,24 +129,25 @@ def _names(found: Mapping[str, Result]) -> dict[str, Result]:
     }
 
 
-def _row(result: Result, label: str) -> Row:
-    return next(row for row in result.rows if row.label == label and row.role in RANKED)
+def _called(row: Row) -> str:
+    """Return the name of a row over datasets: whether the reference was tuned, and of how many seeds, is none of it."""
+    if row.role == "ensemble":
+        return f"{(row.of or row.label).removesuffix(TUNED)}, averaged"
+    return row.label.removesuffix(TUNED) if row.role == "reference" else row.label
 
 
-def _shared(named: Mapping[str, Result]) -> tuple[list[str], tuple[LeftOut, ...]]:
+def _ranked_rows(result: Result) -> dict[Key, Row]:
+    """Return the rows by what they are; another method under the same name is another row."""
+    return {(row.role, _called(row), row.method): row for row in result.rows if row.role in RANKED}
+
+
+def _shared(named: Mapping[str, Result]) -> tuple[list[Key], tuple[LeftOut, ...]]:
     """Return the rows that all comparisons have, the reference first, and of the others where they are missing."""
-    # another method under the same name is another row
-    rows = {
-        name: {(row.role, row.label, row.method) for row in each.rows if row.role in RANKED}
-        for name, each in named.items()
-    }
-    every = dict.fromkeys(
-        (row.role, row.label, row.method) for each in named.values() for row in each.rows if row.role in RANKED
-    )
+    rows = {name: _ranked_rows(each) for name, each in named.items()}
+    every = dict.fromkeys(key for those in rows.values() for key in those)
     missing = {key: tuple(name for name, those in rows.items() if key not in those) for key in every}
     left_out = tuple(LeftOut(label=key[1], missing=names) for key, names in missing.items() if names)
-    shared = [key for key, names in missing.items() if not names]
-    everywhere = [label for _, label, _ in sorted(shared, key=lambda key: key[0] != "reference")]
+    everywhere = sorted((key for key, names in missing.items() if not names), key=lambda key: key[0] != "reference")
     if len(everywhere) < 2:
         remedy = "Compare the same methods."
         raise _checks.fail(OWNER, "folders", "comparisons that share at least 2 rows", len(everywhere), remedy)
@@ -161,23 +165,23 @@ def _place(name: str, folder: str, result: Result) -> Place:
         name=name,
         folder=folder,
         kind=result.verdict.kind,
-        taken=None if taken is None else taken.label,
+        taken=None if taken is None else _called(taken),
         cost=cost,
-        cheapest=cheapest.label,
+        cheapest=_called(cheapest),
         least=least,
         regret=None if cost is None or least <= 0 else cost / least - 1,
     )
 
 
 def _standings(
-    first: Result, labels: Sequence[str], costs: Costs, least: Sequence[float], margin: float, level: float
+    keys: Sequence[Key], costs: Costs, least: Sequence[float], margin: float, level: float
 ) -> tuple[tuple[Standing, ...], float | None, float | None]:
     """Return the rows by their mean ranks, and the tests of all ranks."""
     found = ranked(costs, level)
     reference = costs[:, 0]
     standings = []
-    for number, label in enumerate(labels):
-        mine, role = costs[:, number], _row(first, label).role
+    for number, (role, label, _) in enumerate(keys):
+        mine = costs[:, number]
         about = Standing(label=label, role=role, rank=found.ranks[number], regret=_regret(mine.tolist(), least, level))
         standings.append(about if number == 0 else about.model_copy(update=_against(reference, mine, margin, level)))
     tested = [place for place, each in enumerate(standings) if each.p_value is not None]
