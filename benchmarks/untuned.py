@@ -3,8 +3,8 @@
 Run ``python benchmarks/untuned.py [--sets wine stones] [--limit 500] [--budget 1m]``. Each set is compared as a user
 would compare it: the network that labelspace takes by itself, whose training it chooses on validation data, with
 one-hot and uniform labels, and the rivals, tuned with one number each; all have the same three parts, a temperature of
-their own and decisions of least expected cost. Ordered classes cost the square of their distance, others 1. Of small sets the mean
-over several splits counts. One table is printed and written to ``benchmarks/results/untuned.csv``:
+their own and decisions of least expected cost. Ordered classes cost the square of their distance, others 1. Of small
+sets the mean over several splits counts. One table is printed and written to ``benchmarks/results/untuned.csv``:
 
 - *network*: the cheaper of the two by validation data; *best rival*: the cheapest on TEST data, which none can choose;
 - *taken*: what ``compare`` puts into ``best/``, chosen on validation data; *regret*: how much more that costs than the

@@ -17,6 +17,7 @@ PLAN = {
     "options": {"lls": {"rank": 2}},
     "trials": (3, 5),
     "runs": 10,
+    "further": 4,
     "epochs": 7,
     "rivals": ["SVC"],
     "training": "adam, learning rate 0.01: the best of 7 tried",
@@ -41,6 +42,7 @@ def test_the_plan_is_said_before_training(monkeypatch: pytest.MonkeyPatch) -> No
         "order: 0 < 1",
         "true 0 called 9 costs 81",
         "10 runs of 7 epochs, 3 to 5 trials",
+        "and at most 4 further out, where the best strength lies at an end",
     ):
         assert part in text
     assert "left out, for want of a label space (--space): semantic" in text

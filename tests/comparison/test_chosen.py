@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from labelspace.comparison.chosen import Offer
+from labelspace.comparison.chosen import Offer, told_by
 from labelspace.comparison.chosen import cheapest as chosen
 
 
@@ -48,3 +48,32 @@ def test_a_finer_measure_errs_less() -> None:
         by_both += cheapest(costs, nll, priced=False)
         by_count += cheapest(costs, nll, priced=True)
     assert by_both > by_count + 20
+
+
+def apart(differing: int, samples: int = 100) -> list[Offer]:
+    """Return two rows, of which the second costs 1 on so many samples on which the first costs nothing."""
+    other = table([1.0] * differing + [0.0] * (samples - differing))
+    return [Offer(torch.zeros(3, samples), 0.5), Offer(other.expand(3, -1), 0.5)]
+
+
+def test_too_few_rows_are_said_to_have_chosen() -> None:
+    names = ["LLS", "one-hot"]
+    said = told_by(apart(19), names, 0)
+    assert said == "Too few rows chose it: about 19 of 100 validation samples tell it from one-hot."
+    assert told_by(apart(20), names, 0) == ""
+    assert told_by(apart(0), names, 0).startswith("Too few rows chose it: none of 100 validation samples tell")
+    assert told_by(apart(1)[:1], names[:1], 0) == ""
+
+
+def test_one_dear_sample_is_one_sample_and_groups_are_counted() -> None:
+    dear = table([1000.0] + [1.0] * 50 + [0.0] * 49)
+    offers = [Offer(torch.zeros(1, 100), 0.5), Offer(dear, 0.5)]
+    assert "about 1 of 100 validation samples tells it from one-hot" in told_by(offers, ["LLS", "one-hot"], 0)
+    groups = torch.arange(100) // 10
+    said = told_by(apart(100), ["LLS", "one-hot"], 0, groups)
+    assert "about 10 of 10 validation groups tell it from one-hot" in said
+
+
+def test_the_next_best_is_the_one_that_counts() -> None:
+    offers = [*apart(50), Offer(table([1.0] * 5 + [0.0] * 95), 0.5)]
+    assert told_by(offers, ["LLS", "one-hot", "ols"], 0).endswith("about 5 of 100 validation samples tell it from ols.")

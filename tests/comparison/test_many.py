@@ -68,6 +68,30 @@ def test_another_method_of_the_same_name_is_another_row() -> None:
     assert {each.label for each in summary_of(found).standings} == {"one-hot", "uniform"}
 
 
+def test_a_reference_is_one_row_whether_it_was_tuned_or_not_and_so_are_averages() -> None:
+    found = several()
+    tuned = found["runs/plums"].plain()
+    rows = [{**row, "label": "one-hot, tuned"} if row["label"] == "one-hot" else row for row in tuned["rows"]]
+    found["runs/plums"] = Result.model_validate({**tuned, "rows": rows})
+    for number, (folder, each) in enumerate(found.items()):
+        content = each.plain()
+        first = content["rows"][0]
+        cost = each.reference.headline.cost / 4
+        about = {"label": f"{number + 2} × {first['label']}", "of": first["label"], "role": "ensemble"}
+        several_as_one = {**first, **about, "argmax": {"cost": cost, "accuracy": 0.5}}
+        content["rows"] = [*content["rows"], several_as_one]
+        found[folder] = Result.model_validate({**content, "best": {"label": about["label"]}})
+    summary = summary_of(found)
+    assert {each.label for each in summary.standings} == {"one-hot", "uniform", "LLS", "one-hot, averaged"}
+    assert (summary.reference, summary.left_out) == ("one-hot", ())
+    assert [each.taken for each in summary.places] == ["one-hot, averaged"] * 3
+    assert [each.regret for each in summary.places] == [0, 0, 0]
+    best = summary.standings[0]
+    assert (best.label, best.rank, best.wins) == ("one-hot, averaged", 1, 3)
+    assert best.change is not None
+    assert best.change.estimate == pytest.approx(-0.75)
+
+
 def test_costs_of_zero_are_no_ratio() -> None:
     table = {**TABLE, "figs": {"one-hot": 0.0, "uniform": 0.1, "LLS": 0.0}}
     summary = summary_of(several(table))

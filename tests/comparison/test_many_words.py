@@ -9,11 +9,19 @@ THIN = "\N{NARROW NO-BREAK SPACE}"
 
 def test_what_came_out() -> None:
     best, regret, ranks = sentences(summary_of(several()))
-    assert best.startswith("Over 3 datasets uniform has the best mean rank, 1.67; its mean cost is −15")
+    assert best.startswith(
+        "Over 3 datasets uniform and LLS share the best mean rank, 1.67; of uniform the mean cost is −15"
+    )
     assert best.endswith("against one-hot (2 wins, 0 losses, 1 tie), which may be chance.")
     assert regret.startswith(f"Always taking the recommendation costs 15{THIN}% [0, +65] more than the cheapest row")
     assert regret.endswith(f"at worst 33{THIN}% (plums).")
     assert "ranks are not told apart (Friedman, p = 0.368); two rows must be 1.91 mean ranks apart (Nemenyi" in ranks
+
+
+def test_one_that_is_best_alone() -> None:
+    table = {**TABLE, "figs": {"one-hot": 1.0, "uniform": 0.9, "LLS": 0.5}}
+    best, *_ = sentences(summary_of(several(table)))
+    assert best.startswith("Over 4 datasets LLS has the best mean rank, 1.50; its mean cost is −")
 
 
 def test_what_is_always_right_has_no_regret() -> None:

@@ -62,3 +62,8 @@ def test_the_mark_and_the_model_to_take_home_are_the_same_or_the_screen_says_why
     table = text_table(other)
     assert "▸ best on validation: best/ holds it; the verdict is about uniform" in table
     assert [line.split()[0] for line in table.splitlines() if "▸" in line][:1] == ["one-hot"]
+
+
+def test_shuffled_forms_are_what_a_control_is() -> None:
+    assert "shuffled" in TERMS["control"]
+    assert "random" not in TERMS["control"]

@@ -11,9 +11,9 @@ def row(**facts: object) -> Row:
 
 
 def test_sentences_speak_of_labels_and_of_models() -> None:
-    method, control = row(label="lls", method="lls"), row(label="x", role="control", control="shuffled")
+    method, control = row(label="lls", method="lls"), row(label="x", of="semantic", role="control")
     assert (method.spoken, method.shown) == ("lls labels", "Lls labels")
-    assert control.shown == "The control with shuffled classes"
+    assert control.shown == "semantic with shuffled classes"
     assert row(label="mine").shown == "mine"
 
 

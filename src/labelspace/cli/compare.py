@@ -235,7 +235,7 @@ def compare(
         bool, typer.Option("--methods-text", help="Print how it was made, for a paper: a paragraph and a table, LaTeX.")
     ] = False,
 ) -> None:
-    """Compare label methods on your data: cost, accuracy and calibration, with intervals, controls and a report.
+    """Compare label methods on your data: cost, accuracy and calibration, with intervals, rivals and a report.
 
     With --scores it takes validation and test scores of any model and says what temperature and minimum-cost decisions
     save: NPZ files with arrays `scores`, `y` and `names`, or CSV and Parquet files with a column for each class and one

@@ -19,6 +19,7 @@ PHASES = {
     "rehearsal": "choosing rate, decay and epochs",
     "reference": "tuning the reference",
     "tuning": "tuning strengths",
+    "further": "strengths further out",
     "finalists": "the best of them again",
     "seeds": "training seeds",
     "trials of rivals": "tuning rivals",
@@ -99,6 +100,8 @@ class ComparisonBars:
             f"plan    {plan['runs']} runs of {plan['epochs']} epochs, {_trials(plan['trials'])} a method;"
             f" {Path(plan['folder']) / 'plan.toml'}"
         )
+        if plan["further"]:
+            self._say(f"        and at most {plan['further']} further out, where the best strength lies at an end")
         if plan["phases"].get("shuffles"):
             more = plan["phases"]["shuffles"]
             self._say(f"        and {more} with shuffled classes, where labels that know something of them are cheaper")

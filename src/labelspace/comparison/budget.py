@@ -19,6 +19,7 @@ LONGEST, SHORTEST = 200, 3  # epochs
 MEASURED = 2048  # training samples that one epoch is measured on
 REPEATED, PATIENCE = 5, 1.0  # measurements of what is short, and the seconds after which there are no more
 PAIRS = 512  # the same of sequences, each of which has many labels
+BEYOND = 0.5  # trials of a row that lie beyond the end of its grid, about: every second row has one
 OVERHEAD = 1.3  # of sweeps against a single run: starting workers, reading, writing, scoring
 
 
@@ -148,7 +149,7 @@ def affordable(
     """
     few, usual, short = min(3, most), max(SHORTEST, wanted // 4), max(SHORTEST, wanted // 8)
     for trials, tuning, least in ((most, TUNING, usual), (few, TUNING, short), (few, 1, short), (few, 1, SHORTEST)):
-        tried = trials + (tuning - 1) * min(FINALISTS, trials) if trials > 1 else 0
+        tried = trials + BEYOND + (tuning - 1) * min(FINALISTS, trials) if trials > 1 else 0
         forms = shuffles if tuning > 1 else 0
         runs = before + rows * (tried + seeds) + forms * min(EACH, seeds)
         left = budget * workers - runs * pace.after * OVERHEAD

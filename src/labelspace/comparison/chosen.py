@@ -4,7 +4,11 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
+
+from labelspace.comparison.change import FEW
+from labelspace.metrics import effective_samples
 
 
 class Offer(NamedTuple):
@@ -59,6 +63,36 @@ def is_worth_several(one: Offer, several: Offer) -> bool:
     less = several.costs.double().mean(dim=0) - one.costs.double().mean(dim=0)
     error = float(less.std()) / math.sqrt(len(less)) if len(less) > 1 else math.inf
     return float(less.mean()) < -error
+
+
+def told_by(offers: Sequence[Offer], names: Sequence[str], best: int, groups: Tensor | None = None) -> str:
+    """Return that few rows chose, where so few tell what is taken from the next best; nothing where there are enough.
+
+    Args:
+        offers: of all rows that might have been taken.
+        names: of these.
+        best: the place of the one that is taken.
+        groups: of the validation samples.
+
+    Example:
+        >>> import torch
+        >>> one, other = (Offer(torch.tensor([costs]), 0.5) for costs in ([0.0, 0.0, 1.0], [0.0, 1.0, 1.0]))
+        >>> told_by([one, other], ["lls", "one-hot"], 0)
+        'Too few rows chose it: about 1 of 3 validation samples tells it from one-hot.'
+    """
+    others = [place for place in range(len(offers)) if place != best]
+    if not others:
+        return ""
+    following = min(others, key=lambda place: float(offers[place].costs.double().mean()))
+    mine, other = (offers[place].costs.double().mean(dim=0, keepdim=True) for place in (best, following))
+    carrying, count = effective_samples(mine, other, groups), mine.shape[1]
+    if carrying >= FEW:
+        return ""
+    unit = "samples" if groups is None else "groups"
+    of = count if groups is None else len(torch.unique(groups))
+    few = f"about {carrying:.0f}" if carrying else "none"
+    verb = "tells" if round(carrying) <= 1 else "tell"
+    return f"Too few rows chose it: {few} of {of:,} validation {unit} {verb} it from {names[following]}."
 
 
 def _within(more: Tensor, priced: bool) -> bool:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from labelspace.comparison.cause import Shuffles, taken_in_turn
-from labelspace.comparison.chosen import Offer, cheapest, is_worth_several
+from labelspace.comparison.chosen import Offer, cheapest, is_worth_several, told_by
 from labelspace.comparison.decided import collapses, decided, done
 from labelspace.comparison.ensembles import averaged, together
 from labelspace.comparison.entries import Entry
@@ -132,7 +132,9 @@ class Classified:
         ]
         unit = next((row.change.unit for row in rows if row.change is not None), None)
         rows += beside_reference(added, rows[0], level, groups, unit)
-        best = self._best(rows, outcomes)
+        offers = [Offer(each.validation_table, each.validation_nll) for each in outcomes]
+        best = self._best(rows, offers)
+        chose = told_by(offers, [row.label for row in rows], best, self.dataset.validation.groups)
         seed = best_seed(outcomes[best])
         winner = next(number for number, row in enumerate(rows) if row.winner)
         steps = -(-len(self.dataset.train) // self.plan.config.batch_size)
@@ -151,7 +153,7 @@ class Classified:
         return Found(
             rows=tuple(row.row() for row in (*rows, *_pooled(shuffled))),
             verdict=verdict.adding(done(outcomes[best])).advising(
-                advice(rows, best, groups, level) if learned else NOTHING_YET
+                f"{advice(rows, best, groups, level)} {chose}".rstrip() if learned else NOTHING_YET
             ),
             warnings=(*collapsed, *caveats(alone, self.dataset, problems, groups, level), *offered),
             best=best,
@@ -163,9 +165,8 @@ class Classified:
             ensembles=tuple(several),
         )
 
-    def _best(self, rows: Sequence[Judged], outcomes: Sequence[Outcome]) -> int:
+    def _best(self, rows: Sequence[Judged], offers: Sequence[Offer]) -> int:
         """Return the row to take home: the cheapest single model, or several as one where that is clearly cheaper."""
-        offers = [Offer(each.validation_table, each.validation_nll) for each in outcomes]
         able = candidates(rows)
         best = able[cheapest([offers[each] for each in able], self.judge.priced)]
         several = [place for place, row in enumerate(rows) if row.role == "ensemble"]

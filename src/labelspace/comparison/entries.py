@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from pydantic import JsonValue
 
 from labelspace import _checks
+from labelspace.comparison.ends import FEWEST
 from labelspace.comparison.mixing import MIXUP
 from labelspace.comparison.plan import FINALISTS, TRIALS, Plan
 from labelspace.criteria import criterion_class
@@ -45,6 +46,7 @@ class Entry(NamedTuple):
     takes: Takes = "method"  # which part of a configuration the strength is of
     weighted: bool = False  # of a rival, whether weights of samples make soft labels of its labels
     shuffles: int = 0  # shuffled forms of its space that are trained where it wins
+    extends: bool = False  # whether strengths further out are tried where the best lies at an end: none were asked for
 
     @property
     def structured(self) -> bool:
@@ -68,8 +70,11 @@ class Entry(NamedTuple):
 
     def trials(self) -> list[Options]:
         """Return the options of every trial; a method without a strength has one."""
-        tried: list[Options] = [{self.option: value} for value in self.values] if self.option is not None else [{}]
-        return [{**self.options, **each} for each in tried]
+        return [self.at(value) for value in self.values] if self.option is not None else [dict(self.options)]
+
+    def at(self, value: float | None) -> Options:
+        """Return the options of one strength; None for a method that has none."""
+        return dict(self.options) if self.option is None else {**self.options, self.option: value}
 
 
 class Named(NamedTuple):
@@ -243,7 +248,10 @@ def _entry(
         entry = entry._replace(takes="augment")
     if tuned is None or (role == "reference" and not any(strengths.get(each.name, ()))):  # 0 alone mixes nothing
         return entry
-    return entry._replace(option=tuned.option, symbol=tuned.symbol, values=strengths.get(each.name, tuned.values))
+    values = strengths.get(each.name, tuned.values)
+    entry = entry._replace(option=tuned.option, symbol=tuned.symbol, values=values)
+    # a plan holds what is usual beside what was asked for: other values are what was asked for
+    return entry._replace(extends=len(values) >= FEWEST and values == fewer(tuned.values, len(values)))
 
 
 def shuffled_entries(entry: Entry) -> list[Entry]:
@@ -271,7 +279,7 @@ def buildable(entries: Sequence[Entry], plan: Plan, job: Job) -> tuple[list[Entr
     for entry in entries:
         # of sequences the method itself may be impossible, whatever its strength
         tried = entry.trials() if entry.options else entry.trials()[:1] if job.dataset.kind == "sequences" else []
-        found = [_problem(entry, options, plan, job) for options in tried] or [None]
+        found = [problem_of(entry, options, plan, job) for options in tried] or [None]
         errors = [error for error in found if error is not None]
         if len(errors) == len(found):
             raise errors[0]
@@ -285,8 +293,15 @@ def buildable(entries: Sequence[Entry], plan: Plan, job: Job) -> tuple[list[Entr
     return kept, problems
 
 
-def _problem(entry: Entry, options: Options, plan: Plan, job: Job) -> Exception | None:
-    """Return why a method cannot be built with these options; None where it can."""
+def problem_of(entry: Entry, options: Options, plan: Plan, job: Job) -> Exception | None:
+    """Return why a method cannot be built with these options; None where it can.
+
+    Args:
+        entry: the row.
+        options: of one trial.
+        plan: how it would be trained.
+        job: the data.
+    """
     own = {name: value for name, value in options.items() if entry.takes == "method" or name != entry.option}
     config = make_config(**plan.training(), method=entry.method, method_options=own)
     config = config.model_copy(update={"model": job.config.model})

@@ -8,14 +8,16 @@ from pathlib import Path
 import numpy as np
 
 from labelspace import _checks, metrics, results
+from labelspace.comparison.entries import TUNED
 from labelspace.comparison.many_words import sentences, warnings
 from labelspace.comparison.ranks import Costs, letters, mean_change, ranked, signed_ranks
-from labelspace.results import Result, Row
+from labelspace.results import Result, Role, Row
 from labelspace.results.many import LeftOut, Mean, Place, Standing, Summary
 
 OWNER = "summarize"
+Key = tuple[Role, str, str]  # of a row: its role, its name and its method
 ROUNDING = 1e-9  # 1.9 of 2 is five percent less
-RANKED = ("reference", "method", "rival")  # controls explain a row, and are none that anybody would take
+RANKED = ("reference", "method", "rival", "ensemble")  # shuffled forms explain a row, and nobody would take one
 
 
 def summarize(
@@ -67,14 +69,15 @@ def summary_of(found: Mapping[str, Result], level: float = 0.95) -> Summary:
     _check_alike(found)
     named = _names(found)
     everywhere, left_out = _shared(named)
-    costs = np.array([[_row(each, label).headline.cost for label in everywhere] for each in named.values()])
+    rows = [_ranked_rows(each) for each in named.values()]
+    costs = np.array([[each[key].headline.cost for key in everywhere] for each in rows])
     places = tuple(_place(name, *pair) for name, pair in zip(named, found.items(), strict=True))
     margin = max(each.verdict.margin for each in found.values())
-    standings, friedman, difference = _standings(list(named.values()), everywhere, costs, places, margin, level)
+    standings, friedman, difference = _standings(rows, everywhere, costs, places, margin, level)
     taken = [(each.least, each.cost) for each in places if each.cost is not None and each.unit == "relative"]
     first = next(iter(found.values()))
     summary = Summary(
-        reference=first.reference.label,
+        reference=_called(first.reference),
         prices=first.cost.words,
         level=level,
         margin=margin,
@@ -98,7 +101,7 @@ def _check_alike(found: Mapping[str, Result]) -> None:
         raise _checks.fail(OWNER, "folders", "comparisons of what mistakes cost", f"{texts}, which is about texts")
     for what, said in {
         "prices": {folder: each.cost.words for folder, each in found.items()},
-        "reference": {folder: each.reference.label for folder, each in found.items()},
+        "reference": {folder: _called(each.reference) for folder, each in found.items()},
     }.items():
         (first, words), *others = said.items()
         other = next(((folder, text) for folder, text in others if text != words), None)
@@ -125,24 +128,25 @@ def _names(found: Mapping[str, Result]) -> dict[str, Result]:
     }
 
 
-def _row(result: Result, label: str) -> Row:
-    return next(row for row in result.rows if row.label == label and row.role in RANKED)
+def _called(row: Row) -> str:
+    """Return the name of a row over datasets: whether the reference was tuned, and of how many seeds, is none of it."""
+    if row.role == "ensemble":
+        return f"{(row.of or row.label).removesuffix(TUNED)}, averaged"
+    return row.label.removesuffix(TUNED) if row.role == "reference" else row.label
 
 
-def _shared(named: Mapping[str, Result]) -> tuple[list[str], tuple[LeftOut, ...]]:
+def _ranked_rows(result: Result) -> dict[Key, Row]:
+    """Return the rows by what they are; another method under the same name is another row."""
+    return {(row.role, _called(row), row.method): row for row in result.rows if row.role in RANKED}
+
+
+def _shared(named: Mapping[str, Result]) -> tuple[list[Key], tuple[LeftOut, ...]]:
     """Return the rows that all comparisons have, the reference first, and of the others where they are missing."""
-    # another method under the same name is another row
-    rows = {
-        name: {(row.role, row.label, row.method) for row in each.rows if row.role in RANKED}
-        for name, each in named.items()
-    }
-    every = dict.fromkeys(
-        (row.role, row.label, row.method) for each in named.values() for row in each.rows if row.role in RANKED
-    )
+    rows = {name: _ranked_rows(each) for name, each in named.items()}
+    every = dict.fromkeys(key for those in rows.values() for key in those)
     missing = {key: tuple(name for name, those in rows.items() if key not in those) for key in every}
     left_out = tuple(LeftOut(label=key[1], missing=names) for key, names in missing.items() if names)
-    shared = [key for key, names in missing.items() if not names]
-    everywhere = [label for _, label, _ in sorted(shared, key=lambda key: key[0] != "reference")]
+    everywhere = sorted((key for key, names in missing.items() if not names), key=lambda key: key[0] != "reference")
     if len(everywhere) < 2:
         remedy = "Compare the same methods."
         raise _checks.fail(OWNER, "folders", "comparisons that share at least 2 rows", len(everywhere), remedy)
@@ -160,9 +164,9 @@ def _place(name: str, folder: str, result: Result) -> Place:
         name=name,
         folder=folder,
         kind=result.verdict.kind,
-        taken=None if taken is None else taken.label,
+        taken=None if taken is None else _called(taken),
         cost=cost,
-        cheapest=cheapest.label,
+        cheapest=_called(cheapest),
         least=least,
         regret=None if cost is None or least <= 0 or result.unit != "relative" else cost / least - 1,
         unit=result.unit,
@@ -170,8 +174,8 @@ def _place(name: str, folder: str, result: Result) -> Place:
 
 
 def _standings(
-    every: Sequence[Result],
-    labels: Sequence[str],
+    every: Sequence[Mapping[Key, Row]],
+    keys: Sequence[Key],
     costs: Costs,
     places: Sequence[Place],
     margin: float,
@@ -183,10 +187,10 @@ def _standings(
     # of a cost that may be a gain nothing is a share: what is not above zero is in no ratio
     least = [each.least if each.unit == "relative" else math.nan for each in places]
     standings = []
-    for number, label in enumerate(labels):
-        mine, rows = costs[:, number], [_row(each, label) for each in every]
+    for number, key in enumerate(keys):
+        mine, rows = costs[:, number], [each[key] for each in every]
         regret = _regret(mine.tolist(), least, level)
-        about = Standing(label=label, role=rows[0].role, rank=found.ranks[number], regret=regret)
+        about = Standing(label=key[1], role=key[0], rank=found.ranks[number], regret=regret)
         against = {} if number == 0 else _against(reference, mine, rows, margin, level)
         standings.append(about.model_copy(update=against))
     tested = [place for place, each in enumerate(standings) if each.p_value is not None]

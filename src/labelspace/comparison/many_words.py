@@ -1,5 +1,7 @@
 """What many comparisons say together, in sentences, and what a reader should know before believing them."""
 
+import math
+
 from labelspace.comparison.verdict import enough_seeds
 from labelspace.report.words import THIN, decimals_for, fixed, interval, percent
 from labelspace.results.many import Mean, Standing, Summary
@@ -42,15 +44,21 @@ def _followed(summary: Summary, regret: Mean) -> str:
 
 def _best(summary: Summary) -> str:
     best, count = summary.standings[0], len(summary.places)
-    text = f"Over {count} datasets {best.label} has the best mean rank, {best.rank:.2f}"
+    tied = [each.label for each in summary.standings[1:] if math.isclose(each.rank, best.rank)]
+    mean = f"mean rank, {best.rank:.2f}"
+    ranked = f"Over {count} datasets {best.label} has the best {mean}"
+    if tied:
+        ranked = f"Over {count} datasets {best.label} and {', '.join(tied)} share the best {mean}"
     if best.role == "reference":
-        return f"{text}: nothing is cheaper."
+        return f"{ranked}: nothing is cheaper."
     sure = best.p_holm is not None and best.p_holm <= 1 - summary.level
     doubt = "" if sure else ", which may be chance"
     if best.change is None:
-        return f"{text}; no mean of relative changes can be given ({_counted(best)}){doubt}."
-    moved = f"{_moved(best.change)} against {summary.reference}"
-    return f"{text}; its mean cost is {moved} ({_counted(best)}){doubt}."
+        return f"{ranked}; no mean of relative changes can be given ({_counted(best)}){doubt}."
+    return (
+        f"{ranked}; {f'of {best.label} the' if tied else 'its'} mean cost is"
+        f" {_moved(best.change)} against {summary.reference} ({_counted(best)}){doubt}."
+    )
 
 
 def _moved(change: Mean) -> str:

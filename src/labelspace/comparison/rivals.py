@@ -203,7 +203,8 @@ def _entry(label: str, rival: Rival, dataset: Dataset, trials: int) -> Entry:
     if rival.tuned is None or trials < 2 or _is_slow(rival, dataset):
         return entry
     tuned = rival.tuned
-    return entry._replace(option=tuned.option, symbol=tuned.symbol, values=fewer(tuned.values, trials))
+    values = fewer(tuned.values, trials)
+    return entry._replace(option=tuned.option, symbol=tuned.symbol, values=values, extends=True)
 
 
 def _is_slow(rival: Rival, dataset: Dataset) -> bool:

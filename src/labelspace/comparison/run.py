@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from labelspace import _checks, _files, results
 from labelspace.comparison import folder as folders
 from labelspace.comparison.budget import too_short
+from labelspace.comparison.ends import FURTHER
 from labelspace.comparison.entries import TUNED, Entry, Named, check_methods, count_runs
 from labelspace.comparison.judging import Shuffle, Trained
 from labelspace.comparison.plan import EACH, FINALISTS, Plan
@@ -76,7 +77,7 @@ def compare(
             ``(x, y)``, a DataFrame with ``label="column"``, a torch or Hugging Face Dataset, a dict of ready parts);
             digits if left out.
         methods: names, ``Criterion`` classes or factories of criteria, or a dict of them; one-hot is always among them,
-            and eight (of pairs of texts four) are compared if left out. ``"NAME=METHOD"`` is another form of a method,
+            and nine (of pairs of texts four) are compared if left out. ``"NAME=METHOD"`` is another form of a method,
             with options of its own.
         space: what is known about the classes, as ``labelspace.spec.named`` takes it: a text or a file, or a list of
             names (an order, lowest first) or lists of names (groups); without it the order of names that are numbers.
@@ -197,7 +198,9 @@ def _answered(
     dataset, job = setting.question.dataset, setting.job
     told = [] if earlier is None else [trial for row in earlier.rows for trial in row.trials]
     known = {trial.run: trial for trial in told if trial.run}
-    trainer = Trainer(setting.plan, setting.folder, setting.judging, dataset, job, executor, report, known, elsewhere)
+    before = {} if earlier is None else {row.label: [trial.value for trial in row.trials] for row in earlier.rows}
+    shared = (setting.plan, setting.folder, setting.judging, dataset, job, executor, report)
+    trainer = Trainer(*shared, known, elsewhere, before)
     # small tensors beside busy workers: a second thread would only wait for them
     with own_threads_and_draws(setting.job.config), threadpool_limits(1):
         notes: list[str] = []
@@ -325,6 +328,7 @@ def _announced(setting: Setting) -> Told:
             "shuffles": max(entry.shuffles for entry in entries) * min(EACH, seeds),
         },
         "runs": count_runs(entries, tried_first, plan),
+        "further": FURTHER * sum(entry.extends for entry in (*tried_first, *setting.rivals)),
     }
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from labelspace import _checks
 from labelspace._tables import is_there
+from labelspace.comparison.chosen import Offer, told_by
 from labelspace.comparison.decided import collapses, decided, done
 from labelspace.comparison.headline import advice
 from labelspace.comparison.knowledge import EACH, Doing, Knowledge, known
@@ -109,9 +110,7 @@ def compare_scores(
     found = Found(knowledge, outcomes, choose(outcomes))
     folder = None if out is None else folder_for(out, gathered, knowledge, (margin, level))
     rows = against_reference(_rows(gathered, outcomes, folder is not None), level, gathered.groups, fixed=True)
-    result = _result(
-        gathered, found, rows, _verdict(rows, margin, level, gathered.groups, found.chosen.row), folder, command
-    )
+    result = _result(gathered, found, rows, _verdict(rows, margin, level, gathered.groups, found), folder, command)
     if folder is not None:
         leave(folder, gathered, found, result)
     return Comparison(folder, result)
@@ -125,12 +124,15 @@ def _rows(gathered: Gathered, outcomes: Sequence[Outcome], kept: bool) -> list[J
     return rows
 
 
-def _verdict(rows: Sequence[Judged], margin: float, level: float, groups: Tensor | None, best: int) -> Verdict:
+def _verdict(rows: Sequence[Judged], margin: float, level: float, groups: Tensor | None, found: Found) -> Verdict:
+    best = found.chosen.row
     if len(rows) == 1:
         verdict = judge_decisions(rows[0], margin, level, groups)
     else:
         verdict = judge_rows(rows, margin, "labels", groups, level, rows[best])
-    return verdict.advising(advice(rows, best, groups, level))
+    offers = [Offer(each.validation_table, each.validation_nll) for each in found.outcomes]
+    chose = told_by(offers, [row.label for row in rows], best, found.outcomes[0].scores[0].validation_groups)
+    return verdict.advising(f"{advice(rows, best, groups, level)} {chose}".rstrip())
 
 
 def _result(

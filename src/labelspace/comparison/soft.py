@@ -50,6 +50,7 @@ class Softened:
             symbol=tuned.symbol,
             values=fewer(tuned.values, self.trials),
             takes="method",
+            extends=True,
             settings={**entry.settings, **best.options},
             weighted=False,
         )

@@ -11,6 +11,7 @@ from torch import Tensor
 import labelspace
 from labelspace import metrics
 from labelspace.comparison.change import unguarded_change_of
+from labelspace.comparison.ends import at_an_end
 from labelspace.comparison.headline import change_text, saved_by_decisions
 from labelspace.comparison.knowledge import Knowledge
 from labelspace.comparison.outcome import Judge, Outcome
@@ -187,16 +188,17 @@ def caveats(
 
 
 def _at_an_end(rows: Sequence[Judged]) -> list[str]:
-    """Return that the winner's strength is the weakest or strongest of several: the best may lie beyond."""
-    winner = next((row for row in rows if row.winner), None)
-    if winner is None or winner.strength is None:
+    """Return which rows were best with the weakest or strongest of several strengths: the best may lie beyond."""
+    found = []
+    for row in rows:
+        tried = [trial.value for trial in row.trials if trial.value is not None]
+        which = "" if row.strength is None else at_an_end(tried, row.strength.value)
+        if row.strength is not None and which:
+            symbol = row.strength.symbol or row.strength.name
+            found.append(f"{row.label} with the {which} {symbol}, {row.strength.value:g}")
+    if not found:
         return []
-    tried = sorted(trial.value for trial in winner.trials if trial.value is not None)
-    symbol, value = winner.strength.symbol or winner.strength.name, winner.strength.value
-    if len(tried) < 3 or value not in (tried[0], tried[-1]):
-        return []
-    which = "weakest" if value == tried[0] else "strongest"
-    return [f"{winner.label} was best with the {which} {symbol} that was tried, {value:g}: others may be better still."]
+    return [f"Best at the end of what was tried, so that others may be better still: {'; '.join(found)}."]
 
 
 def _data(dataset: Dataset) -> list[str]:

@@ -13,7 +13,8 @@ from pydantic import JsonValue
 
 from labelspace._checks import WorkError
 from labelspace.comparison.cause import taken_in_turn
-from labelspace.comparison.entries import Entry, shuffled_entries
+from labelspace.comparison.ends import FURTHER, beyond
+from labelspace.comparison.entries import Entry, problem_of, shuffled_entries
 from labelspace.comparison.judging import Judging, Trained
 from labelspace.comparison.mixing import MIXUP, mixed
 from labelspace.comparison.plan import EACH, FINALISTS, Plan
@@ -53,7 +54,8 @@ class Told(TypedDict, total=False):
     trials: tuple[int, int]  # of a method, the fewest and the most
     phases: dict[str, int]  # the runs of each
     runs: int
-    phase: str  # rehearsal, reference, tuning, finalists, seeds, rivals, soft labels, shuffles
+    further: int  # at most so many runs more, of strengths beyond the ends of what is tried
+    phase: str  # rehearsal, reference, tuning, further, finalists, seeds, rivals, soft labels, shuffles
     done: int  # runs of the phase, samples, or splits with this one
     of: int
     seconds: float
@@ -82,6 +84,7 @@ class Trainer:
         report: told of every finished run.
         known: trials that were judged before, by the name of their first run.
         elsewhere: folders of runs of other comparisons, of which finished ones are taken over.
+        before: of rows that were judged before, by their labels, which strengths were tried.
     """
 
     def __init__(
@@ -95,11 +98,12 @@ class Trainer:
         report: Report | None,
         known: Mapping[str, Trial] = MappingProxyType({}),
         elsewhere: Sequence[Path] = (),
+        before: Mapping[str, Sequence[float | None]] = MappingProxyType({}),
     ) -> None:
         """Keep what all runs share."""
         self.plan, self.folder, self.judging = plan, folder, judging
         self.dataset, self.job, self.executor, self.report = dataset, job, executor, report
-        self.base, self.known, self.elsewhere = plan.training(), known, elsewhere
+        self.base, self.known, self.elsewhere, self.before = plan.training(), known, elsewhere, before
         self.seeds = plan.chosen_seeds
         self.mixup = 0.0  # what suits the reference; others start from it
         self.problems: list[str] = []
@@ -211,22 +215,27 @@ class Trainer:
     ) -> dict[str, list[Trial]]:
         """Return what was tried for every row: all strengths with one seed, the best of them with the others too.
 
+        Where the best lies at the end of a grid, strengths further out are tried before.
+
         Args:
             entries: the rows.
             phases: what both are called; one alone for no others.
         """
         first, *further = self.plan.tuning_seeds[: None if len(phases) > 1 else 1]
-        options = [(entry, each) for entry in entries for each in entry.trials()]
-        # what does not draw says the same with the seed that is judged, and is there then
-        configs = [self._config(entry, each, self.seeds[0] if entry.once else first) for entry, each in options]
-        tried = self.runs(phases[0], configs)
         found: dict[str, list[Trial]] = {entry.label: [] for entry in entries}
         runs: dict[tuple[str, float | None], list[Run]] = {}
-        for (entry, each), run in zip(options, tried, strict=True):
-            trial = None if run is None else self._trial(entry, each, [run])
-            if trial is not None and run is not None:
-                found[entry.label].append(trial)
-                runs[entry.label, trial.value] = [run]
+        options: list[tuple[Entry, Options]] = []
+        wanted = [(entry, each) for entry in entries for each in entry.trials()]
+        for phase in (phases[0], *["further"] * FURTHER):
+            options += wanted
+            # what does not draw says the same with the seed that is judged, and is there then
+            configs = [self._config(entry, each, self.seeds[0] if entry.once else first) for entry, each in wanted]
+            for (entry, each), run in zip(wanted, self.runs(phase, configs), strict=True):
+                trial = None if run is None else self._trial(entry, each, [run])
+                if trial is not None and run is not None:
+                    found[entry.label].append(trial)
+                    runs[entry.label, trial.value] = [run]
+            wanted = [(entry, each) for entry in entries for each in self._further(entry, options, found[entry.label])]
         best = {label: [trial.value for trial in _ranked(each)[:FINALISTS]] for label, each in found.items()}
         finalists = [(entry, each) for entry, each in options if entry.strength(each) in best[entry.label]]
         again = [(entry, each, seed) for entry, each in finalists if not entry.once for seed in further]
@@ -242,6 +251,25 @@ class Trainer:
             if trial is not None:
                 found[entry.label][places[0]] = trial
         return found
+
+    def _further(self, entry: Entry, tried: Sequence[tuple[Entry, Options]], trials: list[Trial]) -> list[Options]:
+        """Return what lies beyond the end at which the best strength of a row is; nothing where none is or may be.
+
+        What was judged before has been tried further out where it had to be: its trials have other seeds by now.
+        """
+        values = [
+            value for other, each in tried if other is entry for value in [entry.strength(each)] if value is not None
+        ]
+        if not entry.extends or not trials:
+            return []
+        trials.sort(key=lambda trial: trial.value or 0.0)  # of equals the weakest is the best
+        before = self.before.get(entry.label)
+        ends = [_ranked(trials)[0].value] if before is None else [min(values), max(values)]
+        found = [beyond(values, end) for end in ends if end is not None]
+        kept = [value for value in found if value is not None and (before is None or value in before)]
+        options = [entry.at(value) for value in kept]
+        mine = entry.takes == "method"
+        return [each for each in options if not mine or problem_of(entry, each, self.plan, self.job) is None]
 
     def _trained(
         self, entry: Entry, trials: dict[str, list[Trial]], options: Options, runs: Sequence[Run | None]
@@ -338,8 +366,7 @@ def _cheapest(entry: Entry, trials: Sequence[Trial]) -> Options:
     """Return the options that were chosen; those of the only trial where there was no choice."""
     if not trials:
         return entry.trials()[0]
-    value = _ranked(trials)[0].value
-    return next(options for options in entry.trials() if entry.option is None or options[entry.option] == value)
+    return entry.at(_ranked(trials)[0].value)
 
 
 def _problems(failures: Sequence[Failure]) -> list[str]:

@@ -25,8 +25,8 @@ TERMS = {
     "T": "Temperature: scores are divided by one number, fitted on validation data, so that probabilities are honest.",
     "constant": "What calls the same class for every sample, the one that training labels make best (validation"
     " labels, where only scores are known): who is no better learned nothing.",
-    "control": "The same method with classes shuffled, or with random rows of equal entropy: what it gains too is not"
-    " gained by what the labels know.",
+    "control": "The same method with classes shuffled, the mean of several such forms: what they gain too is not gained"
+    " by what the labels know.",
     "rival": "A classifier of another kind, on the same samples with as many trials and the same decisions.",
     "ensemble": "All seeds of a row as one model: the mean of their probabilities, which takes as many times as long.",
     "interval": "Where the true change lies with this probability, over seeds and test samples, paired.",

@@ -24,7 +24,7 @@ class Standing(Part):
 
     Args:
         label: how it is shown.
-        role: reference, method or rival.
+        role: reference, method, rival or ensemble.
         rank: its mean place among the ranked rows, 1 being the cheapest everywhere.
         group: letters; rows that share one are not told apart by their mean ranks. Empty where that was not tested.
         wins: datasets where it costs less than the reference on test data, by more than the margin.
@@ -58,7 +58,7 @@ class Place(Part):
         kind: the verdict there.
         taken: the row that was recommended; None where none was.
         cost: what that costs on test data.
-        cheapest: the row that costs least on test data, controls left out.
+        cheapest: the row that costs least on test data, shuffled forms left out.
         least: what that costs.
         regret: by how much the recommendation costs more; None where the least is zero or less, or changes are per
             sample.

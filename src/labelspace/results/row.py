@@ -25,7 +25,7 @@ class Row(Part):
         role: reference, method, control, rival (a classifier that is no network), ensemble (all seeds of a row as one
             model), or constant: what decides the same of every sample.
         of: whose control it is, or whose seeds.
-        control: shuffled or random.
+        control: shuffled; random in results of earlier versions.
         structured: whether it has a label space that says something about the classes.
         strength: what was tuned.
         trials: what was tried, on validation data.
@@ -105,10 +105,8 @@ class Row(Part):
     @property
     def shown(self) -> str:
         """How a sentence begins that speaks of it."""
-        if self.control == "shuffled":
-            return "The control with shuffled classes"
-        if self.control == "random":
-            return "The control with random rows"
+        if self.role == "control":
+            return f"{self.of or self.method} with shuffled classes"
         return self.spoken[0].upper() + self.spoken[1:] if self.spoken != self.label else self.label
 
     @property
