@@ -192,12 +192,7 @@ def compare(
         ),
     ] = None,
     splits: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Repeat all of it over so many splits of the data, each with the whole budget, and say what they say"
-            " together.",
-        ),
+        int | None, typer.Option(metavar="N", help="Repeat all of it over N splits of the data, each with the budget.")
     ] = None,
     plan: Annotated[Path | None, typer.Option(help="Repeat the comparison of this plan.toml exactly.")] = None,
     scores: Annotated[
