@@ -127,7 +127,10 @@ def test_rivals_are_rows_of_their_own(compared) -> None:
     vectors, forest = result.rows[2:4]
     assert (vectors.label, forest.label) == ("SVC", "ExtraTrees")
     # what is usual is tuned as methods are, what is given has its own settings
-    assert (len(vectors.trials), len(forest.trials)) == (len(result.rows[1].trials), 1)
+    # as many as the method has, but for what is tried further out
+    assert 5 <= len(vectors.trials) <= 7
+    assert 5 <= len(result.rows[1].trials) <= 7
+    assert len(forest.trials) == 1
     assert vectors.strength is not None
     assert vectors.strength.value == min(vectors.trials, key=lambda trial: trial.validation_cost).value
     assert forest.strength is None
@@ -183,7 +186,8 @@ def test_nothing_is_fitted_twice_and_a_plan_repeats_it(compared) -> None:
     same = again(rivals=given[:2], report=lambda event, _: told.append(event))
     assert same.result.rows[2].runs == first.result.rows[2].runs
     without = again(rivals="none")
-    assert [row.label for row in without.result.rows] == ["one-hot, tuned", "uniform"]
+    alone = [row.label for row in without.result.rows if row.role != "ensemble"]
+    assert alone == ["one-hot, tuned", "uniform"]
     assert "rivals" not in (without.folder / "plan.toml").read_text()
     assert "rivals = " in (same.folder / "plan.toml").read_text()
 
