@@ -128,7 +128,10 @@ def test_rivals_are_rows_of_their_own(compared) -> None:
     vectors, forest = result.rows[2:4]
     assert (vectors.label, forest.label) == ("SVC", "ExtraTrees")
     # what is usual is tuned as methods are, what is given has its own settings
-    assert (len(vectors.trials), len(forest.trials)) == (len(result.rows[1].trials), 1)
+    # as many as the method has, but for what is tried further out
+    assert 5 <= len(vectors.trials) <= 7
+    assert 5 <= len(result.rows[1].trials) <= 7
+    assert len(forest.trials) == 1
     assert vectors.strength is not None
     assert vectors.strength.value == min(vectors.trials, key=lambda trial: trial.validation_cost).value
     assert forest.strength is None

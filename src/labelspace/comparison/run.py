@@ -66,7 +66,8 @@ def compare(
 ) -> Comparison | Splits:
     """Find out whether better labels make a classifier's mistakes cheaper, and whether that is more than luck.
 
-    Every method's strength is chosen on validation data with the same number of trials; every method is judged with
+    Every method's strength is chosen on validation data with the same number of trials, and further out where the best
+    lies at an end; one-hot labels are tuned too. All seeds of a row as one model are rows too. Every row is judged with
     argmax and with temperature + minimum-cost decisions; the reference is the free rival, one-hot labels with those
     decisions. Pairs of texts are judged by BLEU, or what their reader says, instead of costs, and by default with the
     methods' own strengths. Killed and called again, it goes on where it was. Nothing is trained twice: runs that
@@ -115,7 +116,7 @@ def compare(
         ...     options = {"methods": ["uniform"], "rivals": "SVC", "model": "linear"}
         ...     result = compare("digits", seeds=2, epochs=2, out=folder, **options)
         >>> result.verdict.indicative, [row.label for row in result.rows]
-        (True, ['one-hot', 'uniform', 'SVC'])
+        (True, ['one-hot, tuned', 'uniform', 'SVC', '2 × one-hot, tuned', '2 × uniform'])
     """
     tell: Report = report or (lambda event, numbers: None)
     executor = executor or Processes()
