@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -169,4 +170,4 @@ def _not_below(regret: Interval | None) -> Change | None:
 
 
 def _interval(change: Change) -> Interval:
-    return Interval(**{name: getattr(change, name) for name in Change.model_fields})
+    return Interval(**{each.name: getattr(change, each.name) for each in fields(Interval)})
