@@ -19,7 +19,7 @@ class SemanticSmoothing(Criterion):
     Args:
         labels: a LabelSpace; vectors and costs are turned into relations.
         smoothing: σ in [0, 1], the mass that leaves the class.
-        weight, ignore_index, reduction, class_dim, preset, global_mean: as in every criterion, see ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.

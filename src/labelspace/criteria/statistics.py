@@ -123,9 +123,60 @@ class Statistics:
 
 
 class StatisticsModule(nn.Module):
-    """A module whose ``statistics`` are saved and loaded with it."""
+    """A module that observes batches and commits what it saw; its ``statistics`` are saved and loaded with it."""
 
     statistics: Statistics
+    commit_every: int | None
+    global_mean: bool
+    steps_observed: Tensor
+
+    def observe(self, output: Tensor, y: Tensor) -> dict[str, Tensor]:
+        """Return this batch's statistics by name; pure. Running methods only."""
+        raise NotImplementedError
+
+    def commit(self, gathered: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return new values of buffers from the gathered statistics; pure. Running methods only."""
+        raise NotImplementedError
+
+    def _observe(self, output: Tensor, y: Tensor, valid: Tensor | None, extras: Mapping[str, Tensor]) -> None:
+        with torch.no_grad():
+            index = extras.get("index")
+            place = None if index is None else index.long()
+            if place is not None and valid is not None:
+                place = torch.where(valid, place, -1)
+            given = {name: value.detach() for name, value in extras.items()}
+            self.statistics.add(self.observe(output.detach(), y.detach(), **given), place)
+            if self.commit_every is not None:
+                self._commit_in_step(self.commit_every)
+
+    def _commit_in_step(self, every: int) -> None:
+        if every > 1:
+            self.steps_observed = self.steps_observed + 1
+            # in a compiled step the choice is made by a tensor: a branch in Python would compile every step anew
+            if not torch.compiler.is_compiling() and int(self.steps_observed) % every != 0:
+                return
+        new = self.commit(self.statistics.gathered() if self.global_mean else self.statistics.local())
+        if every == 1 or not torch.compiler.is_compiling():
+            self._rebind(new)
+            self.statistics.clear()
+            return
+        due = self.steps_observed % every == 0
+        old = {**dict(self.named_buffers()), **self.statistics.memory}
+        self._rebind({name: torch.where(due, value, old[name]) for name, value in new.items()})
+        sums = self.statistics.sums
+        self.statistics.sums = {name: torch.where(due, 0, total) for name, total in sums.items()}
+
+    def _rebind(self, values: Mapping[str, Tensor]) -> None:
+        # rebound, not copied into: the graph of the last loss may still hold the old tensor
+        memory = self.statistics.memory
+        for name, value in values.items():
+            if name in memory:
+                memory[name] = value.to(memory[name])
+            elif name in self._parameters:
+                # the object stays, so that an optimiser goes on with it; only its numbers are others
+                self.get_parameter(name).data = value.detach().to(getattr(self, name))
+            else:
+                setattr(self, name, value.to(getattr(self, name)))
 
     def _save_to_state_dict(self, destination: dict[str, Tensor], prefix: str, keep_vars: bool) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)

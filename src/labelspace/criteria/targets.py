@@ -92,6 +92,7 @@ def log_mixed(log_rows: Callable[[Tensor], Tensor], y: Float[Tensor, "n k"], den
 
 Labels = int | Sequence[str] | LabelSpace
 Reduction = Literal["mean", "sum", "none"]
+Share = Tensor | float  # what a sample's value counts in a loss: one number for all, or one each
 
 
 class Term(NamedTuple):
@@ -126,6 +127,7 @@ class Common(TypedDict, total=False):
     class_dim: int
     preset: str | None
     global_mean: bool
+    validate: bool
 
 
 def with_common(own: Callable[..., None], common: Callable[..., None]) -> inspect.Signature:
