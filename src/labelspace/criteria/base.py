@@ -74,7 +74,6 @@ class Criterion(StatisticsModule, ABC):
     display: ClassVar[str] = ""  # what tables call it, where that is not its name
     end_epoch_options: ClassVar[tuple[str, ...]] = ()  # with these, ``end_epoch()`` changes the loss
     tuned: ClassVar[Tuned | None] = None  # what a comparison tunes; None: there is nothing to tune
-    checks_labels: ClassVar[bool] = False  # whether ``summed`` raises IndexError at a label that is no class, as torch
     full_pass: bool = False  # whether ``fit_labels`` wants all training outputs before it predicts
 
     weight: Tensor | None
@@ -156,7 +155,8 @@ class Criterion(StatisticsModule, ABC):
 
         Args:
             output: as in ``terms``.
-            y: as in ``terms``, but an ignored sample has any class: its share is 0.
+            y: as in ``terms``, but an ignored sample has any class: its share is 0. A label that is no class must be an
+                IndexError or a RuntimeError, as it is in torch's own lookups.
             share: what every sample's value counts: 1/n of a mean, or ``(n,)`` of weighed ones.
         """
         return None
@@ -184,7 +184,7 @@ class Criterion(StatisticsModule, ABC):
         teacher: Tensor | None = None,
     ) -> Tensor:
         """Return the loss; extras that the method does not declare in ``needs`` are ignored."""
-        if self.checks_labels and not self.needs:
+        if not self.needs and type(self).summed is not Criterion.summed:
             loss = self._quickly(output, y)
             if loss is not None:
                 return loss
@@ -328,11 +328,12 @@ class Criterion(StatisticsModule, ABC):
             return None
         if self._synchronised():
             return None
-        check_device(type(self).__name__, output, self)
         try:
             loss = self.summed(output, y, 1 / y.shape[0])
-        except IndexError:
-            return None  # to be masked, or to be refused in words
+        except (IndexError, RuntimeError):
+            return (
+                None  # a sample to be left out, a label that is no class, another device: masked, or refused in words
+            )
         if loss is None or not math.isfinite(loss.item()):
             return None
         if self.training and self.statistics and torch.is_grad_enabled():

@@ -46,13 +46,6 @@ class Layout(NamedTuple):
             extras = {name: self._extra(name, value, valid, output, flat.dtype) for name, value in extras.items()}
         return Batch(flat, labels, valid, extras, shape)
 
-    def _all_classes(self, y: Tensor) -> bool:
-        """Return whether all indices are seen to be of classes, by one pass: nothing is masked from there on."""
-        if not _devices.may_look_at(y):
-            return False
-        low, high = y.aminmax()
-        return low.item() >= 0 and (high.item() < self.classes or not self.validate)
-
     def flatten(self, output: Tensor) -> Tensor:
         """Return ``(n, D)`` rows in float32, or float64 where they come so."""
         if not isinstance(output, Tensor) or not output.is_floating_point():
@@ -110,10 +103,11 @@ class Layout(NamedTuple):
         if y.dtype == torch.uint64:
             # from 2⁶³ on they would become negative, and could be taken for ignore_index
             flat = torch.where(flat < 0, torch.iinfo(torch.int64).max, flat)
-        if self.ignore_index < 0 and flat.shape[0] > 0 and self._all_classes(flat):
+        looking = flat.shape[0] > 0 and _devices.may_look_at(flat)
+        if looking and self.ignore_index < 0 and all_classes(flat, self.classes if self.validate else None):
             return flat, None
         labels = torch.where(flat == self.ignore_index, -1, flat)
-        if self.validate and _devices.may_look_at(labels):
+        if looking and self.validate:
             wrong = labels[(labels < -1) | (labels >= self.classes) | ((labels == -1) & (flat != self.ignore_index))]
             if len(wrong):
                 expected = f"class indices from 0 to {self.classes - 1} (or ignore_index={self.ignore_index})"
@@ -204,6 +198,12 @@ def is_plain(output: Tensor, y: Tensor) -> bool:
     if output.layout is not torch.strided or y.layout is not torch.strided or torch.is_autocast_enabled("cpu"):
         return False
     return output.shape[0] == y.shape[0] > 0 and _devices.may_look_at(y)
+
+
+def all_classes(y: Tensor, classes: int | None) -> bool:
+    """Return whether all indices are seen to be of classes, by one pass: nothing is masked from there on."""
+    low, high = y.aminmax()
+    return low.item() >= 0 and (classes is None or high.item() < classes)
 
 
 def check_device(owner: str, output: Tensor, module: nn.Module) -> None:

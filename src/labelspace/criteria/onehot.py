@@ -32,7 +32,6 @@ class OneHot(Criterion):
     name = "onehot"
     display = "one-hot"
     scope = "sample"
-    checks_labels = True
     class_axes = {"output": (1,)}
 
     def __init__(self, labels: Labels, **common: Unpack[Common]) -> None:

@@ -5,8 +5,8 @@ from typing import Unpack, final
 import torch
 from torch import Tensor
 
-from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Common, Criterion, Example, Term, Tuned
+from labelspace.criteria import divergences, kernels, targets
+from labelspace.criteria.base import Common, Criterion, Example, Share, Term, Tuned
 from labelspace.space import LabelSpace
 
 
@@ -57,11 +57,19 @@ class SemanticSmoothing(Criterion):
         self.option("smoothing", smoothing, low=0, high=1)
         self.source, self.hops = space.relations().source, space.hops
         self.register_buffer("relations", space.relations().matrix.clone())
+        self._rows = targets.TargetRows()
 
     def terms(self, output: Tensor, y: Tensor) -> list[Term]:
         """Return ``H(T[y], p)``."""
         target = targets.smoothed(self.relations.to(output.dtype), y, self.smoothing)
         return [Term(divergences.soft_cross_entropy(output, target))]
+
+    def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor:
+        """Return the same by torch's own kernel."""
+        relations, sigma = self.relations, self.smoothing.item()
+        if targets.is_soft(y):
+            return kernels.cross_entropy(output, targets.smoothed(relations.to(output.dtype), y, self.smoothing), share)
+        return kernels.cross_entropy(output, self._rows(y, 1 - sigma, sigma, relations, output), share)
 
     def label_space(self) -> LabelSpace:
         """Return the relations it was built from."""

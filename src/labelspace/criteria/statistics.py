@@ -6,11 +6,19 @@ every rank, but sending a row per training sample before each forward would take
 """
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from labelspace import _distributed
+
+
+class RowSum(NamedTuple):
+    """A sum of which a batch touches few rows: ``sum[rows] += values``, a row as often as it comes."""
+
+    rows: Tensor  # (n,)
+    values: Tensor  # (n, …)
 
 
 class Statistics:
@@ -39,10 +47,12 @@ class Statistics:
         """Return whether there is anything to observe."""
         return bool(self.sums or self.tables)
 
-    def add(self, observed: Mapping[str, Tensor], index: Tensor | None) -> None:
+    def add(self, observed: Mapping[str, Tensor | RowSum], index: Tensor | None) -> None:
         """Add one batch's statistics; rows of tables go to ``index``, a negative index being left out."""
         for name, value in observed.items():
-            if name in self.sums:
+            if isinstance(value, RowSum):
+                self.sums[name] = _added(self.sums[name], value)
+            elif name in self.sums:
                 total = self.sums[name]
                 self.sums[name] = total + value.to(torch.promote_types(total.dtype, value.dtype))
             else:
@@ -122,6 +132,14 @@ class Statistics:
         self.seen = function(self.seen)
 
 
+def _added(total: Tensor, added: RowSum) -> Tensor:
+    wide = torch.promote_types(total.dtype, added.values.dtype)
+    if wide != total.dtype or torch._C._functorch.peek_interpreter_stack() is not None:
+        # a transform forbids changes of what it did not make
+        return total.to(wide).index_add(0, added.rows, added.values.to(wide))
+    return total.index_add_(0, added.rows, added.values.to(wide))
+
+
 class StatisticsModule(nn.Module):
     """A module that observes batches and commits what it saw; its ``statistics`` are saved and loaded with it."""
 
@@ -130,7 +148,7 @@ class StatisticsModule(nn.Module):
     global_mean: bool
     steps_observed: Tensor
 
-    def observe(self, output: Tensor, y: Tensor) -> dict[str, Tensor]:
+    def observe(self, output: Tensor, y: Tensor) -> Mapping[str, Tensor | RowSum]:
         """Return this batch's statistics by name; pure. Running methods only."""
         raise NotImplementedError
 
