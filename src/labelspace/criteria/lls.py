@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from labelspace import _checks
 from labelspace.compressed import LowRank, TopRows, chunks, fits
-from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
+from labelspace.criteria import divergences, kernels, targets
+from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
 from labelspace.space import LabelSpace
 
 TERMS = ("-H(t)", "H(t,p)", "-H(p)", "H(p,t)")
@@ -40,7 +40,7 @@ class LearnableSmoothing(Criterion):
             row's own entry and its ``top`` largest others; all others merge into one logit that starts with their mass.
             ``label_logits`` stays the same ``(K, K)`` parameter, so that an optimiser goes on with it; only the kept
             entries and one more of each row are used from then on.
-        weight, ignore_index, reduction, class_dim, preset, global_mean: as in every criterion, see ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.
@@ -152,6 +152,13 @@ class LearnableSmoothing(Criterion):
             return [Term(divergences.entropy_terms(output, self._log_target(y, output.dtype), self.coefficients))]
         logits = self._logits(y).to(output.dtype)
         return [Term(divergences.learnt_terms(output, logits, y, self.smoothing, self.coefficients))]
+
+    def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | None:
+        """Return the same by a kernel that makes the gradients with the loss."""
+        if targets.is_soft(y):
+            return None
+        logits = self._logits(y).to(output.dtype)
+        return kernels.learnt_terms(output, logits, y, self.smoothing, self.coefficients, share)
 
     def _log_target(self, y: Tensor, dtype: torch.dtype) -> Tensor:
         """Return ``log((1−α)·y + α·y@softmax(Q))`` of probabilities y, in log space."""

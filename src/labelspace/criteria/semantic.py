@@ -5,8 +5,8 @@ from typing import Unpack, final
 import torch
 from torch import Tensor
 
-from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Common, Criterion, Example, Term, Tuned
+from labelspace.criteria import divergences, kernels, targets
+from labelspace.criteria.base import Common, Criterion, Example, Share, Term, Tuned
 from labelspace.space import LabelSpace
 
 
@@ -19,7 +19,7 @@ class SemanticSmoothing(Criterion):
     Args:
         labels: a LabelSpace; vectors and costs are turned into relations.
         smoothing: σ in [0, 1], the mass that leaves the class.
-        weight, ignore_index, reduction, class_dim, preset, global_mean: as in every criterion, see ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.
@@ -57,11 +57,19 @@ class SemanticSmoothing(Criterion):
         self.option("smoothing", smoothing, low=0, high=1)
         self.source, self.hops = space.relations().source, space.hops
         self.register_buffer("relations", space.relations().matrix.clone())
+        self._rows = targets.TargetRows()
 
     def terms(self, output: Tensor, y: Tensor) -> list[Term]:
         """Return ``H(T[y], p)``."""
         target = targets.smoothed(self.relations.to(output.dtype), y, self.smoothing)
         return [Term(divergences.soft_cross_entropy(output, target))]
+
+    def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor:
+        """Return the same by torch's own kernel."""
+        relations, sigma = self.relations, self.smoothing.item()
+        if targets.is_soft(y):
+            return kernels.cross_entropy(output, targets.smoothed(relations.to(output.dtype), y, self.smoothing), share)
+        return kernels.cross_entropy(output, self._rows(y, 1 - sigma, sigma, relations, output), share)
 
     def label_space(self) -> LabelSpace:
         """Return the relations it was built from."""

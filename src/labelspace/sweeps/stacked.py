@@ -141,9 +141,8 @@ class _Loss(nn.Module):
 
     def forward(self, output: Tensor, y: Tensor, features: Tensor) -> Tensor:
         extras = {"features": features} if "features" in self.criterion.needs else {}
-        valid = torch.ones(output.shape[0], dtype=torch.bool)
         terms = self.criterion.terms(output, y, **extras)
-        return self.criterion._reduced(terms, Batch(output, y, valid, extras, y.shape[:1]))
+        return self.criterion._reduced(terms, Batch(output, y, None, extras, y.shape[:1]))
 
 
 def _rectified(model: nn.Module) -> list[bool]:
