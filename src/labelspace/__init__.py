@@ -37,7 +37,7 @@ from labelspace.sources.wordnet import wordnet
 from labelspace.space import LabelSpace
 
 if TYPE_CHECKING:
-    from labelspace import analysis, data, decisions, metrics, models
+    from labelspace import analysis, data, decisions, metrics, models, optim
     from labelspace.comparison import Comparison, compare, compare_scores
     from labelspace.decisions.decision import Decision
     from labelspace.models.registry import register_model
@@ -49,7 +49,7 @@ __version__ = "0.1.0"
 _LATER = {"train": "labelspace.training.run", "Run": "labelspace.training.run"}
 _LATER |= dict.fromkeys(("Comparison", "compare", "compare_scores"), "labelspace.comparison")
 _LATER |= {"Decision": "labelspace.decisions.decision", "register_model": "labelspace.models.registry"}
-_LATER |= dict.fromkeys(("analysis", "data", "decisions", "metrics", "models"), "")
+_LATER |= dict.fromkeys(("analysis", "data", "decisions", "metrics", "models", "optim"), "")
 
 __all__ = [
     "AdaptiveLabels",
@@ -92,6 +92,7 @@ __all__ = [
     "methods",
     "metrics",
     "models",
+    "optim",
     "ordinal",
     "permuted",
     "random_like",

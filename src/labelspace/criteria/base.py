@@ -59,6 +59,7 @@ class Criterion(StatisticsModule, ABC):
     random: ClassVar[bool] = False
     soft_targets: ClassVar[bool] = True
     label_parameters: ClassVar[tuple[str, ...]] = ()
+    row_parameters: ClassVar[tuple[str, ...]] = ()  # those of which a sample with a class reads one row
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {"paper": {}}
     engine_options: ClassVar[Mapping[str, object]] = {}  # what the training engine sets unless told otherwise
     engine_supplies: ClassVar[tuple[str, ...]] = ()  # what only it knows: "samples", "epochs", "in_features"

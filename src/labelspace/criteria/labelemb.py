@@ -75,6 +75,7 @@ class LabelEmbedding(Criterion):
         "second_head.bias": (0,),
     }
     label_parameters = ("embedding", "factor", "basis")
+    row_parameters = ("embedding", "factor")
     presets = {
         "paper": {"stop_targets": False},
         "reference": {"beta": 0.5, "hinge_total": True},

@@ -70,6 +70,7 @@ class LearnableSmoothing(Criterion):
         "top_logits": (0,),
     }
     label_parameters = ("label_logits", "label_factor", "label_basis", "top_logits")
+    row_parameters = ("label_logits", "label_factor", "top_logits")
     presets = {
         "paper": {"halve": False},
         "pseudocode": {"halve": True, "decay_labels": True},
