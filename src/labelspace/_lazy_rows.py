@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from labelspace import _checks, _distributed
+from labelspace._devices import IN_CACHE
 
 HISTORY = 1024  # steps after which all rows are brought up to date: what is remembered of them has an end
-AT_ONCE = 2**22  # numbers that are moved at once where all rows are
 
 
 class Rule(NamedTuple):
@@ -26,14 +26,31 @@ class Rule(NamedTuple):
     weight_decay: float
     nesterov: float  # 1 or 0
 
-    def step(self, row: Any, velocity: Any, gradient: Any, first: bool) -> tuple[Any, Any]:
-        """Return a row and its momentum after a step; ``first`` is that of the parameter, which knows no dampening."""
-        gradient = gradient + self.weight_decay * row
+    def missed(self, first: bool) -> list[list[float]]:
+        """Return the 2×2 matrix of a step without a gradient on (row, momentum of the row).
+
+        ``d = λp``; ``v' = μv + (1−τ)d``, without τ in the ``first`` step; ``p' = p − η·v'``, with Nesterov's momentum
+        ``p − η·(d + μv')``.
+        """
         if self.momentum == 0:
-            return row - self.lr * gradient, velocity
-        velocity = self.momentum * velocity + (1.0 if first else 1 - self.dampening) * gradient
-        moved = gradient + self.momentum * velocity if self.nesterov else velocity
-        return row - self.lr * moved, velocity
+            return [[1 - self.lr * self.weight_decay, 0.0], [0.0, 1.0]]
+        own, kept = (1.0 if first else 1 - self.dampening) * self.weight_decay, self.momentum
+        ahead = kept if self.nesterov else 1.0
+        decay = self.weight_decay if self.nesterov else 0.0
+        return [[1 - self.lr * (decay + ahead * own), -self.lr * ahead * kept], [own, kept]]
+
+    def step(self, row: Tensor, velocity: Tensor | None, gradient: Tensor, first: bool) -> None:
+        """Take a step in place; the gradient is used up."""
+        if self.weight_decay != 0:
+            gradient.add_(row, alpha=self.weight_decay)
+        if self.momentum == 0 or velocity is None:
+            row.add_(gradient, alpha=-self.lr)
+            return
+        velocity.mul_(self.momentum).add_(gradient, alpha=1.0 if first else 1 - self.dampening)
+        if self.nesterov:
+            row.add_(gradient, alpha=-self.lr).add_(velocity, alpha=-self.lr * self.momentum)
+        else:
+            row.add_(velocity, alpha=-self.lr)
 
 
 class Missed:
@@ -59,38 +76,42 @@ class Missed:
             stale = behind.nonzero()[:, 0]
         else:
             places = places.reshape(-1).cpu()
-            stale = places[behind[places]]
-        with torch.no_grad():
-            for part in torch.split(stale, max(1, AT_ONCE // max(1, parameter.shape[1]))):
-                self._bring(parameter, part)
-
-    def _bring(self, parameter: Tensor, stale: Tensor) -> None:
+            stale = places[behind[places]].unique()
         if not len(stale):
             return
         factors = self.products[self.since[stale]].to(parameter)
-        there = stale.to(parameter.device)
-        rows = parameter[there]
-        own, across = factors[:, 0, :1] * rows, factors[:, 1, :1] * rows
-        if self.momentum is not None:
-            velocity = self.momentum[there]
-            self.momentum[there] = across + factors[:, 1, 1:] * velocity
-            own = own + factors[:, 0, 1:] * velocity
-        parameter[there] = own
+        with torch.no_grad():
+            for part, factor in zip(_blocks(stale, parameter), _blocks(factors, parameter), strict=True):
+                self._bring(parameter, part.to(parameter.device), factor)
         self.since[stale] = self.taken
+
+    def _bring(self, parameter: Tensor, stale: Tensor, factors: Tensor) -> None:
+        rows = parameter.index_select(0, stale)
+        if self.momentum is None:
+            parameter.index_copy_(0, stale, rows.mul_(factors[:, 0, :1]))
+            return
+        velocity = self.momentum.index_select(0, stale)
+        moved = (rows * factors[:, 0, :1]).addcmul_(velocity, factors[:, 0, 1:].expand_as(velocity))
+        velocity.mul_(factors[:, 1, 1:]).addcmul_(rows, factors[:, 1, :1].expand_as(rows))
+        parameter.index_copy_(0, stale, moved)
+        self.momentum.index_copy_(0, stale, velocity)
 
     def step(self, parameter: Tensor, gradient: Tensor, rule: Rule) -> None:
         """Take a step with a sparse gradient: its rows now, the others when they are asked for."""
         gradient = gradient.coalesce()
-        places, values = gradient.indices()[0], gradient.values().to(parameter.dtype)
+        places, values = gradient.indices()[0], gradient.values()
         self.settle(parameter, places)
         first = self.momentum is None
         if first and rule.momentum != 0:
             self.momentum = torch.zeros_like(parameter, memory_format=torch.preserve_format)
-        velocity = torch.zeros_like(values) if self.momentum is None else self.momentum[places]
         with torch.no_grad():
-            parameter[places], velocity = rule.step(parameter[places], velocity, values, first)
-            if self.momentum is not None:
-                self.momentum[places] = velocity
+            for part, value in zip(_blocks(places, parameter), _blocks(values, parameter), strict=True):
+                rows = parameter.index_select(0, part)
+                velocity = None if self.momentum is None else self.momentum.index_select(0, part)
+                rule.step(rows, velocity, value.to(rows, copy=True), first)
+                parameter.index_copy_(0, part, rows)
+                if self.momentum is not None and velocity is not None:
+                    self.momentum.index_copy_(0, part, velocity)
         if self._miss(rule, first):
             self.since[places.cpu()] = self.taken
         if self.taken == HISTORY:
@@ -101,9 +122,7 @@ class Missed:
 
     def _miss(self, rule: Rule, first: bool) -> bool:
         """Remember a step that rows without a gradient have missed; where it changes nothing there is nothing to."""
-        # columns: what becomes of the row, and of the momentum
-        columns = [rule.step(*unit, 0.0, first) for unit in ((1.0, 0.0), (0.0, 1.0))]
-        matrix = torch.tensor(columns, dtype=torch.float64).T
+        matrix = torch.tensor(rule.missed(first), dtype=torch.float64)
         if bool((matrix == torch.eye(2, dtype=torch.float64)).all()):
             return False
         known = self.products[: self.taken + 1]
@@ -111,6 +130,12 @@ class Missed:
         self.taken += 1
         self.products[self.taken] = torch.eye(2, dtype=torch.float64)
         return True
+
+
+def _blocks(rows: Tensor, parameter: Tensor) -> tuple[Tensor, ...]:
+    """Return what belongs to rows in parts that stay in a CPU's cache: large temporaries cost more than the step."""
+    few = max(1, IN_CACHE // max(1, parameter.shape[1]))
+    return torch.split(rows, few if parameter.device.type == "cpu" else max(1, len(rows)))
 
 
 class LazyRows(nn.Parameter):
