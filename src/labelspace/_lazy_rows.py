@@ -76,7 +76,7 @@ class Missed:
             stale = behind.nonzero()[:, 0]
         else:
             places = places.reshape(-1).cpu()
-            stale = places[behind[places]].unique()
+            stale = places[behind[places]].unique()  # type: ignore[no-untyped-call]
         if not len(stale):
             return
         factors = self.products[self.since[stale]].to(parameter)
