@@ -27,6 +27,7 @@ from labelspace.criteria.tfkd import VirtualTeacher
 from labelspace.criteria.uniform import UniformSmoothing
 from labelspace.criteria.zipf import ZipfSmoothing
 from labelspace.learner import Learner
+from labelspace.linear import linear_loss
 from labelspace.sources.groups import groups
 from labelspace.sources.lda import lda
 from labelspace.sources.matrices import confusion, cost, ordinal, uniform
@@ -88,6 +89,7 @@ __all__ = [
     "groups",
     "infogain_loss",
     "lda",
+    "linear_loss",
     "make_criterion",
     "methods",
     "metrics",
