@@ -36,6 +36,7 @@ from labelspace.sources.text import text
 from labelspace.sources.tree import tree
 from labelspace.sources.wordnet import wordnet
 from labelspace.space import LabelSpace
+from labelspace.top_targets import TopTargets
 
 if TYPE_CHECKING:
     from labelspace import analysis, data, decisions, metrics, models, optim
@@ -75,6 +76,7 @@ __all__ = [
     "Run",
     "SemanticSmoothing",
     "StaticLabels",
+    "TopTargets",
     "UniformSmoothing",
     "VirtualTeacher",
     "ZipfSmoothing",

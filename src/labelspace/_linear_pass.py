@@ -11,6 +11,7 @@ from labelspace.criteria import targets
 from labelspace.criteria.base import Criterion
 from labelspace.criteria.layout import Batch
 from labelspace.criteria.targets import Term
+from labelspace.top_targets import TopTargets
 
 AT_ONCE = 2**23  # scores that are in memory at once: 32 MiB in single precision
 IN_LOSS = 2**19  # those that the loss looks at together, so that what it makes of them stays near the processor
@@ -22,15 +23,17 @@ class Call(NamedTuple):
     """What a loss is asked for, beside the tensors that learn."""
 
     criterion: Criterion
-    y: Tensor
-    extras: Mapping[str, Tensor]
+    y: Tensor | TopTargets
+    extras: Mapping[str, Tensor | TopTargets]
     parameters: Sequence[Tensor]  # of the criterion, those that learn
 
     def batch(self, output: Tensor, part: slice) -> Batch:
         """Return checked rows of some samples."""
         layout = self.criterion._layout()._replace(class_dim=1)
+        y, classes = self.y[part], len(self.criterion.names)
         extras = {name: value[part] for name, value in self.extras.items()}
-        return layout.batch(output, self.y[part], extras)
+        dense = {name: v.logits(classes) if isinstance(v, TopTargets) else v.detach() for name, v in extras.items()}
+        return layout.batch(output, y.dense(classes) if isinstance(y, TopTargets) else y, dense)
 
     def sample_weights(self, count: int, like: Tensor) -> tuple[Tensor, Tensor]:
         """Return what each sample weighs, and how many count, without any scores."""

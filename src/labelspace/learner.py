@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from labelspace import _checks
 from labelspace.criteria.base import Criterion
 from labelspace.criteria.layout import likeliest
+from labelspace.top_targets import TopTargets
 
 
 @final
@@ -43,12 +44,12 @@ class Learner(nn.Module):
         self.model = model
         self.criterion = criterion
 
-    def forward(self, x: object, y: Tensor | None = None, **extras: Tensor) -> Tensor:
+    def forward(self, x: object, y: Tensor | TopTargets | None = None, **extras: Tensor | TopTargets) -> Tensor:
         """Return scores without ``y``, the loss with it.
 
         Args:
             x: whatever the model takes.
-            y: class indices or probabilities.
+            y: class indices or probabilities, all of them or the few that ``TopTargets`` name.
             extras: ``index=`` or ``teacher=`` for methods that need them.
         """
         dense = y is not None and self.criterion.dense_features

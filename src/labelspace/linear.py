@@ -9,6 +9,7 @@ from labelspace import _checks
 from labelspace._linear_pass import Call, Pass
 from labelspace.criteria.base import Criterion
 from labelspace.criteria.layout import no_autocast
+from labelspace.top_targets import TopTargets
 
 
 def linear_loss(
@@ -16,8 +17,8 @@ def linear_loss(
     features: Tensor,
     weight: Tensor,
     bias: Tensor | None,
-    y: Tensor,
-    **extras: Tensor,
+    y: Tensor | TopTargets,
+    **extras: Tensor | TopTargets,
 ) -> Tensor:
     """Return ``criterion(linear(features, weight, bias), y)`` without ever holding all scores.
 
@@ -32,8 +33,8 @@ def linear_loss(
         features: ``(N, F)``, or ``(B, T, F)`` with ``class_dim=-1``; passed on to methods that need features.
         weight: ``(K, F)``, of the last layer.
         bias: ``(K,)`` or None.
-        y: class indices, or probabilities.
-        extras: ``teacher=`` for methods that need it.
+        y: class indices, or probabilities, all of them or ``TopTargets``.
+        extras: ``teacher=`` for methods that need it: logits, or ``TopTargets``.
 
     Example:
         >>> from labelspace import UniformSmoothing
@@ -49,14 +50,16 @@ def linear_loss(
     if "features" in criterion.needs:
         rows.setdefault("features", flat)
     parameters = [parameter for parameter in criterion.parameters() if parameter.requires_grad]
-    call = Call(criterion, _flat(y, shape), {name: value.detach() for name, value in rows.items()}, parameters)
+    call = Call(criterion, _flat(y, shape), rows, parameters)
     with no_autocast(features):
         loss = _LinearLoss.apply(call, flat, weight, bias, *parameters)  # type: ignore[no-untyped-call]
     assert isinstance(loss, Tensor)
     return loss.reshape(shape) if criterion.reduction == "none" else loss
 
 
-def _flat(value: Tensor, shape: torch.Size) -> Tensor:
+def _flat(value: Tensor | TopTargets, shape: torch.Size) -> Tensor | TopTargets:
+    if isinstance(value, TopTargets):
+        return value.flat()
     return value.reshape(-1, *value.shape[len(shape) :])
 
 

@@ -14,6 +14,7 @@ from labelspace.criteria.layout import Batch, Layout, check_device, likeliest, n
 from labelspace.criteria.statistics import Statistics, StatisticsModule
 from labelspace.criteria.targets import IGNORED, Common, Labels, Reduction, Term, Tuned, with_common
 from labelspace.space import LabelSpace
+from labelspace.top_targets import TopTargets
 
 __all__ = ["Common", "Criterion", "Example", "Labels", "Reduction", "Term", "Tuned"]
 
@@ -167,13 +168,17 @@ class Criterion(StatisticsModule, ABC):
     def forward(
         self,
         output: Tensor,
-        y: Tensor,
+        y: Tensor | TopTargets,
         *,
         features: Tensor | None = None,
         index: Tensor | None = None,
-        teacher: Tensor | None = None,
+        teacher: Tensor | TopTargets | None = None,
     ) -> Tensor:
         """Return the loss; extras that the method does not declare in ``needs`` are ignored."""
+        if isinstance(y, TopTargets):
+            y = y.dense(len(self.names), self.class_dim)
+        if isinstance(teacher, TopTargets):
+            teacher = teacher.logits(len(self.names), self.class_dim)
         given = {"features": features, "index": index, "teacher": teacher}
         needs = self.needs if self.training or self.needs_in_eval else ()
         extras = {name: self._needed(name, given[name]) for name in needs}

@@ -7,7 +7,7 @@ from typing import Unpack, final
 import torch
 from torch import Tensor, nn
 
-from labelspace import _checks
+from labelspace import _checks, _room
 from labelspace.compressed import LowRank, TopRows, chunks, fits
 from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
@@ -132,6 +132,7 @@ class LearnableSmoothing(Criterion):
             start[:, -1] = math.log(max(count - size - 1, 1))
             self.top_logits = nn.Parameter(start)
         else:
+            _room.check_state(owner, count)
             self.label_logits = nn.Parameter(torch.zeros(count, count))
         return None
 
@@ -142,6 +143,7 @@ class LearnableSmoothing(Criterion):
             remedy = "It says how many classes of each row are kept."
             raise _checks.fail(owner, "top", "given with `prune_after`", None, remedy)
         size = min(_checks.whole(owner, "top", self.top, low=1), count - 1)
+        _room.check_state(owner, count)
         self.label_logits = nn.Parameter(torch.zeros(count, count))
         self.register_buffer("epoch", torch.zeros((), dtype=torch.int64))
         # places in a row of Q: its own class, the near ones, and where the logit of all the rest lies

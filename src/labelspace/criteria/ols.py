@@ -6,6 +6,7 @@ from typing import Unpack, final
 import torch
 from torch import Tensor
 
+from labelspace import _room
 from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
 from labelspace.space import LabelSpace, kept_mass
@@ -73,6 +74,7 @@ class OnlineSmoothing(Criterion):
     ) -> None:
         """Start the label matrix and its statistics."""
         count = self.count_classes(labels)
+        _room.check_state(type(self).__name__, count, tables=2)
         super().__init__(
             labels,
             **common,
