@@ -39,19 +39,6 @@ class Rule(NamedTuple):
         decay = self.weight_decay if self.nesterov else 0.0
         return [[1 - self.lr * (decay + ahead * own), -self.lr * ahead * kept], [own, kept]]
 
-    def step(self, row: Tensor, velocity: Tensor | None, gradient: Tensor, first: bool) -> None:
-        """Take a step in place; the gradient is used up."""
-        if self.weight_decay != 0:
-            gradient.add_(row, alpha=self.weight_decay)
-        if self.momentum == 0 or velocity is None:
-            row.add_(gradient, alpha=-self.lr)
-            return
-        velocity.mul_(self.momentum).add_(gradient, alpha=1.0 if first else 1 - self.dampening)
-        if self.nesterov:
-            row.add_(gradient, alpha=-self.lr).add_(velocity, alpha=-self.lr * self.momentum)
-        else:
-            row.add_(velocity, alpha=-self.lr)
-
 
 class Missed:
     """What rows have missed, and the momentum of all of them.
@@ -106,12 +93,7 @@ class Missed:
             self.momentum = torch.zeros_like(parameter, memory_format=torch.preserve_format)
         with torch.no_grad():
             for part, value in zip(_blocks(places, parameter), _blocks(values, parameter), strict=True):
-                rows = parameter.index_select(0, part)
-                velocity = None if self.momentum is None else self.momentum.index_select(0, part)
-                rule.step(rows, velocity, value.to(rows, copy=True), first)
-                parameter.index_copy_(0, part, rows)
-                if self.momentum is not None and velocity is not None:
-                    self.momentum.index_copy_(0, part, velocity)
+                self._move(parameter, part, value.to(parameter.dtype), rule, first)
         if self._miss(rule, first):
             self.since[places.cpu()] = self.taken
         if self.taken == HISTORY:
@@ -119,6 +101,20 @@ class Missed:
             self.taken = 0
             self.since.zero_()
             self.products[0] = torch.eye(2, dtype=torch.float64)
+
+    def _move(self, parameter: Tensor, places: Tensor, gradient: Tensor, rule: Rule, first: bool) -> None:
+        """Take a step with some rows, in few passes over them."""
+        if rule.weight_decay != 0:
+            gradient = gradient.add(parameter.index_select(0, places), alpha=rule.weight_decay)
+        if rule.momentum == 0 or self.momentum is None:
+            parameter.index_add_(0, places, gradient, alpha=-rule.lr)
+            return
+        velocity = self.momentum.index_select(0, places).mul_(rule.momentum)
+        velocity.add_(gradient, alpha=1.0 if first else 1 - rule.dampening)
+        self.momentum.index_copy_(0, places, velocity)
+        if rule.nesterov:
+            parameter.index_add_(0, places, gradient, alpha=-rule.lr)
+        parameter.index_add_(0, places, velocity, alpha=-rule.lr * (rule.momentum if rule.nesterov else 1.0))
 
     def _miss(self, rule: Rule, first: bool) -> bool:
         """Remember a step that rows without a gradient have missed; where it changes nothing there is nothing to."""

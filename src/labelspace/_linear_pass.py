@@ -13,7 +13,7 @@ from labelspace.criteria.layout import Batch
 from labelspace.criteria.targets import Term
 from labelspace.top_targets import TopTargets
 
-AT_ONCE = 2**23  # scores that are in memory at once: 32 MiB in single precision
+AT_ONCE = 2**22  # scores that are in memory at once: 16 MiB in single precision
 IN_LOSS = 2**19  # those that the loss looks at together, so that what it makes of them stays near the processor
 
 Places = Sequence[Tensor | None]

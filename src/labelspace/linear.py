@@ -23,7 +23,7 @@ def linear_loss(
     """Return ``criterion(linear(features, weight, bias), y)`` without ever holding all scores.
 
     Scores are made for some samples at a time, turned into gradients while they are there, and forgotten: what is in
-    memory is that of the weights and 32 MiB. With ``reduction="none"`` they are made again in the backward pass.
+    memory is that of the weights and 16 MiB. With ``reduction="none"`` they are made again in the backward pass.
 
     Gradients come from the forward pass, so there is one backward pass and no second derivative. Methods whose batch is
     the unit, that keep running statistics, or draw at random need all scores: they are refused.
