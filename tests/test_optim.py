@@ -3,7 +3,6 @@
 import copy
 import io
 import pickle
-import time
 
 import pytest
 import torch
@@ -237,20 +236,3 @@ def test_what_has_no_rows_is_refused() -> None:
     group = {"params": [nn.Parameter(torch.zeros(3))], "rows": True}
     with pytest.raises(InputError, match="parameters of two dimensions in a group with rows=True"):
         optim.SGD([group], lr=0.1)
-
-
-def test_the_step_of_many_classes_is_cheap() -> None:
-    def cost(lazy: bool) -> float:
-        learner = Learner(nn.Linear(4, 2048), LearnableSmoothing(2048))
-        kind = optim.SGD if lazy else torch.optim.SGD
-        optimizer = kind(learner.parameter_groups(rows=lazy), lr=0.1, momentum=0.9)
-        taken = []
-        for _ in range(6):
-            optimizer.zero_grad()
-            learner(torch.randn(16, 4), torch.randint(2048, (16,))).backward()
-            start = time.thread_time()
-            optimizer.step()
-            taken.append(time.thread_time() - start)
-        return sorted(taken)[2]
-
-    assert cost(True) * 4 < cost(False)
