@@ -16,6 +16,7 @@ from labelspace.criteria.layout import Batch, Layout, check_device, is_plain, li
 from labelspace.criteria.statistics import Statistics, StatisticsModule
 from labelspace.criteria.targets import IGNORED, Common, Labels, Reduction, Share, Term, Tuned, with_common
 from labelspace.space import LabelSpace
+from labelspace.top_targets import TopTargets
 
 __all__ = ["Common", "Criterion", "Example", "Labels", "Reduction", "Share", "Term", "Tuned"]
 
@@ -63,6 +64,7 @@ class Criterion(StatisticsModule, ABC):
     random: ClassVar[bool] = False
     soft_targets: ClassVar[bool] = True
     label_parameters: ClassVar[tuple[str, ...]] = ()
+    row_parameters: ClassVar[tuple[str, ...]] = ()  # those of which a sample with a class reads one row
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {"paper": {}}
     engine_options: ClassVar[Mapping[str, object]] = {}  # what the training engine sets unless told otherwise
     engine_supplies: ClassVar[tuple[str, ...]] = ()  # what only it knows: "samples", "epochs", "in_features"
@@ -177,19 +179,23 @@ class Criterion(StatisticsModule, ABC):
     def forward(
         self,
         output: Tensor,
-        y: Tensor,
+        y: Tensor | TopTargets,
         *,
         features: Tensor | None = None,
         index: Tensor | None = None,
-        teacher: Tensor | None = None,
+        teacher: Tensor | TopTargets | None = None,
     ) -> Tensor:
         """Return the loss; extras that the method does not declare in ``needs`` are ignored."""
-        if not self.needs and type(self).summed is not Criterion.summed:
+        if isinstance(y, TopTargets):
+            y = y.dense(len(self.names), self.class_dim)
+        elif not self.needs and type(self).summed is not Criterion.summed:
             loss = self._quickly(output, y)
             if loss is not None:
                 return loss
         extras: dict[str, Tensor] = {}
         if self.needs and (self.training or self.needs_in_eval):
+            if isinstance(teacher, TopTargets):
+                teacher = teacher.logits(len(self.names), self.class_dim)
             given = {"features": features, "index": index, "teacher": teacher}
             extras = {name: self._needed(name, given[name]) for name in self.needs}
         context = no_autocast(output)

@@ -6,6 +6,7 @@ from typing import Unpack, final
 import torch
 from torch import Tensor
 
+from labelspace import _room
 from labelspace.criteria import divergences, kernels, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
 from labelspace.criteria.statistics import RowSum
@@ -74,6 +75,7 @@ class OnlineSmoothing(Criterion):
     ) -> None:
         """Start the label matrix and its statistics."""
         count = self.count_classes(labels)
+        _room.check_state(type(self).__name__, count, tables=2)
         super().__init__(
             labels,
             **common,

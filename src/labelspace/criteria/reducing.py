@@ -16,7 +16,7 @@ def shares(batch: Batch, weight: Tensor | None, reduction: str) -> Share:
     """Return what the value of every sample counts in a sum or a mean; one number where all count alike."""
     if batch.valid is None and weight is None:
         return 1.0 if reduction == "sum" else 1 / batch.output.shape[0]
-    of_sample = _weights(batch, weight)
+    of_sample = sample_weights(batch, weight)
     total = of_sample.sum()
     return of_sample if reduction == "sum" else of_sample / torch.where(total > 0, total, 1)
 
@@ -39,7 +39,7 @@ def reduced(terms: Sequence[Term], batch: Batch, weight: Tensor | None, reductio
         and batch.output.shape[0] > 0
     ):
         return functools.reduce(torch.add, [_mean(term) for term in terms])
-    of_sample = _weights(batch, weight)
+    of_sample = sample_weights(batch, weight)
     weights = [of_sample if term.weights is None else of_sample * term.weights for term in terms]
     weighted = [torch.where(w > 0, term.values, 0) * w for term, w in zip(terms, weights, strict=True)]
     # the number of ranks cancels the average that DistributedDataParallel takes over gradients
@@ -60,7 +60,7 @@ def reduced(terms: Sequence[Term], batch: Batch, weight: Tensor | None, reductio
     return ranks * (factors * sums / denominators).sum()
 
 
-def _weights(batch: Batch, weight: Tensor | None) -> Tensor:
+def sample_weights(batch: Batch, weight: Tensor | None) -> Tensor:
     """Return what every sample weighs: its class's weight, nothing where it is ignored."""
     dtype = batch.output.dtype
     if weight is None:

@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from labelspace import _lazy_rows
 from labelspace._devices import IN_CACHE
 from labelspace.space import LabelSpace
 
@@ -27,6 +28,8 @@ def rows(matrix: Float[Tensor, "k d"], y: Tensor) -> Float[Tensor, "n d"]:
     """Return each sample's row of the matrix; probabilities mix rows."""
     if is_soft(y):
         return y @ matrix.to(y.dtype)
+    if isinstance(matrix, _lazy_rows.LazyRows):
+        return _lazy_rows.read(matrix, y.clamp_min(0))
     # F.embedding rather than indexing: its gradient is a dense sum, many times faster than index_put on a CPU
     return torch.nn.functional.embedding(y.clamp_min(0), matrix)
 
