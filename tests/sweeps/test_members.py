@@ -35,6 +35,8 @@ METHODS: dict[str, list[dict[str, Any]]] = {
     "tfkd": [{"strength": 0.1}, {"strength": 0.6, "temperature": 5.0}],
     "zipf": [{"strength": 0.1}, {"strength": 1.0}],
     "static": [{}, {"scale": 2.0}],
+    "ols": [{"smoothing": 0.1}, {"smoothing": 0.7}],
+    "lwal": [{"repel": 0.0}, {"repel": 3.0}],
 }
 
 
@@ -156,8 +158,6 @@ def test_groups_hold_what_differs_in_seed_and_numbers_only() -> None:
     [
         {"model": "lenet"},
         {"model": "auto"},
-        {"method": "ols"},
-        {"method": "lwal"},
         {"method": "lwr"},
         {"method": "disturb"},
         {"method": "kd", "teacher": "somewhere"},

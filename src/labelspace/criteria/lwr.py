@@ -46,11 +46,11 @@ class Retrospection(Criterion):
     Example:
         >>> criterion = Retrospection(3, samples=1, epochs=2, every=1)
         >>> output, y, index = torch.tensor([[2.0, 1.0, 0.0]], requires_grad=True), torch.tensor([0]), torch.tensor([0])
-        >>> criterion(output, y, index=index)
-        tensor(0.4076, grad_fn=<MulBackward0>)
+        >>> criterion(output, y, index=index).detach()
+        tensor(0.4076)
         >>> criterion.end_epoch()
-        >>> criterion(output, y, index=index)  # the same output: no divergence, and 55 % of the cross-entropy
-        tensor(0.2242, grad_fn=<MulBackward0>)
+        >>> criterion(output, y, index=index).detach()  # the same output: no divergence, and 55 % of the cross-entropy
+        tensor(0.2242)
 
     Reference:
         Deng and Zhang 2021, "Learning with retrospection".

@@ -33,10 +33,10 @@ WIDEST = 256
 
 
 def eligible(config: Config) -> bool:
-    """Return whether a run can be part of a group: a plain loop over an MLP, and a loss that keeps no statistics.
+    """Return whether a run can be part of a group: a plain loop over an MLP, and a loss that remembers no samples.
 
     Example:
-        >>> eligible(Config(model="mlp-16-2")), eligible(Config(model="mlp-16-2", method="ols"))
+        >>> eligible(Config(model="mlp-16-2", method="ols")), eligible(Config(model="mlp-16-2", method="lwr"))
         (True, False)
     """
     return not obstacle(config)
@@ -71,10 +71,12 @@ def obstacle(config: Config) -> str:
     criterion = _example(config.method)
     if config.augment and not criterion.soft_targets:
         return f"method {config.method}: it takes no mixed labels"
-    stateless = not (criterion.statistics or criterion.random or criterion.full_pass)
-    stateless = stateless and config.method_options.keys().isdisjoint(criterion.end_epoch_options)
-    plain = stateless and set(criterion.needs) <= {"features"}
-    return "" if plain else f"method {config.method}: it keeps statistics, draws, or asks for more than features"
+    statistics = criterion.statistics
+    lifted = not (statistics.tables or statistics.memory or criterion.random)
+    lifted = lifted and config.method_options.keys().isdisjoint(criterion.end_epoch_options)
+    # what is observed beside the outputs is not lifted
+    plain = lifted and set(criterion.needs) <= (set() if statistics else {"features"})
+    return "" if plain else f"method {config.method}: it remembers samples, draws, or asks for more than features"
 
 
 def faster(config: Config, members: int) -> bool:
