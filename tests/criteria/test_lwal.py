@@ -234,3 +234,15 @@ def test_one_matrix_product_is_as_good_as_all_differences() -> None:
     torch.testing.assert_close(output.grad.double(), z.grad, rtol=1e-3, atol=1e-5)
     torch.testing.assert_close(criterion.label_matrix.double(), labels.detach(), rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(criterion.running_count, counts.squeeze(1).float())
+
+
+def test_far_from_zero_the_gradient_keeps_its_digits() -> None:
+    """A shift of all outputs shifts the labels of the classes that are in the batch, and changes nothing else."""
+    near = torch.randn(64, 4, generator=torch.Generator().manual_seed(0)).mul(64).round().div(64)
+    y = torch.arange(64) % 4
+    found = []
+    for shift in (0.0, 4096.0):  # which loses no digit of the outputs
+        output = (near + shift).requires_grad_()
+        AdaptiveLabels(4)(output, y).backward()
+        found.append(output.grad)
+    torch.testing.assert_close(found[1], found[0], rtol=1e-4, atol=1e-7)

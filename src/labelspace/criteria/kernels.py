@@ -219,7 +219,10 @@ def nearness(
     present, member, counts = y.unique(return_inverse=True, return_counts=True)  # type: ignore[no-untyped-call]
 
     def quick(output: Tensor) -> tuple[Tensor, Sequence[Tensor]]:
-        new, times = labels.to(output.dtype), counts.to(output.dtype).unsqueeze(1)
+        # about the middle of the batch: far from zero the two parts of a gradient would lose digits to each other
+        middle = output.mean(dim=0)
+        output, new = output - middle, labels.to(output.dtype) - middle
+        times = counts.to(output.dtype).unsqueeze(1)
         means = output.new_zeros(len(present), output.shape[1]).index_add_(0, member, output) / times
         if update:
             new = new.index_copy(0, present, means)
