@@ -27,6 +27,7 @@ from labelspace.criteria.tfkd import VirtualTeacher
 from labelspace.criteria.uniform import UniformSmoothing
 from labelspace.criteria.zipf import ZipfSmoothing
 from labelspace.learner import Learner
+from labelspace.linear import linear_loss
 from labelspace.sources.groups import groups
 from labelspace.sources.lda import lda
 from labelspace.sources.matrices import confusion, cost, ordinal, uniform
@@ -35,9 +36,10 @@ from labelspace.sources.text import text
 from labelspace.sources.tree import tree
 from labelspace.sources.wordnet import wordnet
 from labelspace.space import LabelSpace
+from labelspace.top_targets import TopTargets
 
 if TYPE_CHECKING:
-    from labelspace import analysis, data, decisions, metrics, models, sklearn
+    from labelspace import analysis, data, decisions, metrics, models, optim, sklearn
     from labelspace.comparison import Comparison, compare, compare_scores
     from labelspace.decisions.decision import Decision
     from labelspace.models.registry import register_model
@@ -49,7 +51,7 @@ __version__ = "0.1.0"
 _LATER = {"train": "labelspace.training.run", "Run": "labelspace.training.run"}
 _LATER |= dict.fromkeys(("Comparison", "compare", "compare_scores"), "labelspace.comparison")
 _LATER |= {"Decision": "labelspace.decisions.decision", "register_model": "labelspace.models.registry"}
-_LATER |= dict.fromkeys(("analysis", "data", "decisions", "metrics", "models", "sklearn"), "")
+_LATER |= dict.fromkeys(("analysis", "data", "decisions", "metrics", "models", "optim", "sklearn"), "")
 
 __all__ = [
     "AdaptiveLabels",
@@ -74,6 +76,7 @@ __all__ = [
     "Run",
     "SemanticSmoothing",
     "StaticLabels",
+    "TopTargets",
     "UniformSmoothing",
     "VirtualTeacher",
     "ZipfSmoothing",
@@ -88,10 +91,12 @@ __all__ = [
     "groups",
     "infogain_loss",
     "lda",
+    "linear_loss",
     "make_criterion",
     "methods",
     "metrics",
     "models",
+    "optim",
     "ordinal",
     "permuted",
     "random_like",

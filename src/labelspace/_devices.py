@@ -116,6 +116,14 @@ def own_draws(name: str) -> Iterator[None]:
             torch.mps.set_rng_state(kept)
 
 
+def may_look_at(tensor: Tensor) -> bool:
+    """Return whether values can be read without stopping a device, a compiler or a transform."""
+    if not tensor.is_cpu or torch.compiler.is_compiling():
+        return False
+    # inside vmap a tensor may have no single value; torch offers no public question for that
+    return torch._C._functorch.peek_interpreter_stack() is None
+
+
 IN_CACHE = 2**16  # entries of an array that stays in a CPU's cache: a quarter of a megabyte in single precision
 
 

@@ -9,6 +9,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+AVAILABLE = dist.is_available()
+
 
 def join(device: torch.device) -> bool:
     """Join the process group that torchrun describes, if there is one; return whether this call did.
@@ -32,7 +34,7 @@ def leave() -> None:
 
 def world_size() -> int:
     """Return the number of ranks."""
-    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+    return dist.get_world_size() if AVAILABLE and dist.is_initialized() else 1
 
 
 def rank() -> int:

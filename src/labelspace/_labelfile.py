@@ -23,7 +23,7 @@ KEY = "labelspace"
 NUMBERS, PLACES = ("F32", "F64", "F16", "BF16"), ("I64", "I32")
 TENSORS = {
     **dict.fromkeys(("matrix", "left", "right", "values", "rest", "vectors"), NUMBERS),
-    **dict.fromkeys(("hops", "indices"), PLACES),
+    **dict.fromkeys(("hops", "indices", "ranks", "codes"), PLACES),
 }
 
 

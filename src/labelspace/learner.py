@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from labelspace import _checks
 from labelspace.criteria.base import Criterion
 from labelspace.criteria.layout import likeliest
+from labelspace.top_targets import TopTargets
 
 
 @final
@@ -43,12 +44,12 @@ class Learner(nn.Module):
         self.model = model
         self.criterion = criterion
 
-    def forward(self, x: object, y: Tensor | None = None, **extras: Tensor) -> Tensor:
+    def forward(self, x: object, y: Tensor | TopTargets | None = None, **extras: Tensor | TopTargets) -> Tensor:
         """Return scores without ``y``, the loss with it.
 
         Args:
             x: whatever the model takes.
-            y: class indices or probabilities.
+            y: class indices or probabilities, all of them or the few that ``TopTargets`` name.
             extras: ``index=`` or ``teacher=`` for methods that need them.
         """
         dense = y is not None and self.criterion.dense_features
@@ -70,17 +71,24 @@ class Learner(nn.Module):
         """Let the criterion commit its running statistics."""
         self.criterion.end_epoch()
 
-    def parameter_groups(self, weight_decay: float = 0.0) -> list[dict[str, object]]:
+    def parameter_groups(self, weight_decay: float = 0.0, *, rows: bool = False) -> list[dict[str, object]]:
         """Return groups for an optimizer: everything decays but the label parameters.
 
         Decay would pull learned labels towards uniform, which is a statement about the classes, not a regulariser.
 
         Args:
             weight_decay: of the model, and of heads that a method adds to it.
+            rows: put label parameters that are read row by row into groups of their own, with ``rows=True``, for
+                ``labelspace.optim.SGD``, whose step then touches the rows of the batch alone.
         """
         decay = _checks.number("Learner.parameter_groups", "weight_decay", weight_decay, low=0)
         free = {id(parameter) for parameter in self.criterion.undecayed_parameters()}
-        decayed = [parameter for parameter in self.parameters() if id(parameter) not in free]
-        kept = [parameter for parameter in self.parameters() if id(parameter) in free]
-        groups = [{"params": decayed, "weight_decay": decay}, {"params": kept, "weight_decay": 0.0}]
-        return [group for group in groups if group["params"]]
+        names = self.criterion.row_parameters if rows else ()
+        by_row = {id(own) for name, own in self.criterion.named_parameters() if name in names}
+        groups: list[dict[str, object]] = []
+        for kept, alone in ((False, False), (True, False), (False, True), (True, True)):
+            own = [each for each in self.parameters() if (id(each) in free, id(each) in by_row) == (kept, alone)]
+            if own:
+                group = {"params": own, "weight_decay": 0.0 if kept else decay}
+                groups.append({**group, "rows": True} if alone else group)
+        return groups

@@ -29,8 +29,9 @@ class LabelSpace:
     Args:
         names: unique class names; their order is the order of class indices.
         matrix: ``(K, D)`` numbers, kept as float32. A class that has no relatives keeps its mass (its entry is 1).
-            For many classes a rule in its place: ``compressed.LowRank`` or ``TopRows``. Then ``matrix`` is built where
-            it is small; ``rows``, ``subset``, ``save`` and ``load`` never need it, ``nearest`` only where it is small.
+            For many classes a rule in its place: ``compressed.LowRank``, ``TopRows``, ``OrderRows`` or ``GroupRows``.
+            Then ``matrix`` is built where it is small; ``rows``, ``subset``, ``save``, ``load`` and ``targets`` of some
+            classes never need it, ``nearest`` only where it is small.
         kind: ``"relations"``, ``"vectors"`` or ``"cost"``.
         source: where the space came from, as plain JSON data; it travels with the file.
         hops: path lengths between classes, for a space built from a tree or an order.
@@ -122,14 +123,31 @@ class LabelSpace:
         places = torch.tensor(self._positions("LabelSpace.rows", classes), dtype=torch.int64)
         return self._held.rows(places).float() if isinstance(self._held, Rows) else self._held[places]
 
-    def targets(self, smoothing: float) -> Tensor:
-        """Return the label matrix ``T = (1−σ)·I + σ·relations`` of shape ``(K, K)``.
+    def targets(self, smoothing: float, classes: Iterable[str | int] | Tensor | None = None) -> Tensor:
+        """Return the label matrix ``T = (1−σ)·I + σ·relations`` of shape ``(K, K)``, or some of its rows.
 
         Vectors and costs are turned into relations first.
+
+        Args:
+            smoothing: σ.
+            classes: names or indices of the rows that are wanted; a compressed space builds no others.
+
+        Example:
+            >>> from labelspace import ordinal
+            >>> ordinal(["low", "mid", "high"]).targets(0.5, ["mid"])
+            tensor([[0.2500, 0.5000, 0.2500]])
         """
         sigma = _checks.number("LabelSpace.targets", "smoothing", smoothing, low=0, high=1)
-        relations = self.relations().matrix.double()
-        return ((1 - sigma) * torch.eye(len(self), dtype=torch.float64) + sigma * relations).float()
+        relations = self.relations()
+        if classes is None:
+            places = torch.arange(len(self))
+            rows = relations.matrix.double()
+        else:
+            places = torch.tensor(self._positions("LabelSpace.targets", classes), dtype=torch.int64)
+            rows = relations.rows(places).double()
+        rows *= sigma
+        rows[torch.arange(len(places)), places] += 1 - sigma
+        return rows.float()
 
     @property
     def metric(self) -> str | None:
@@ -225,8 +243,10 @@ class LabelSpace:
         if isinstance(self._held, Rows):
             part = self._held.subset(torch.tensor(indices, dtype=torch.int64))
             held = sum(tensor.numel() for tensor in part.tensors().values())
-            small = len(names) ** 2 <= held and compressed.fits(len(names))
-            return LabelSpace(names, part.matrix() if small else part, self.kind, self.source, hops)
+            small = compressed.fits(len(names)) and (part.written_out or len(names) ** 2 <= held)
+            if not small:
+                return LabelSpace(names, part, self.kind, self.source, hops)
+            return LabelSpace(names, part.matrix(), self.kind, self.source, part.hops())
         matrix = self.matrix[indices] if self.kind == "vectors" else self.matrix[indices][:, indices]
         if self.kind == "relations":
             matrix = kept_mass(matrix.double())

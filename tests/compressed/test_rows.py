@@ -13,8 +13,8 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-from labelspace import LabelFileError, LabelSpace, analysis, compressed
-from labelspace.compressed import CosineRows, LowRank, Rows, TopRows
+from labelspace import LabelFileError, LabelSpace, SemanticSmoothing, analysis, compressed
+from labelspace.compressed import CosineRows, GroupRows, LowRank, OrderRows, Rows, TopRows
 
 NAMES = tuple("abcdefg")
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -60,7 +60,23 @@ def cosine_rows() -> tuple[Rows, Array]:
     return CosineRows(torch.from_numpy(vectors), temperature=0.3), weights / weights.sum(axis=1, keepdims=True)
 
 
+def order_rows() -> tuple[Rows, Array]:
+    ranks = np.array([4, 0, 9, 1, 2, 30, 5])
+    steps = np.abs(ranks[:, None] - ranks)
+    weights = np.where(steps > 0, np.maximum(steps, 1) ** -1.5, 0)
+    return OrderRows(torch.from_numpy(ranks), power=1.5), weights / weights.sum(axis=1, keepdims=True)
+
+
+def group_rows() -> tuple[Rows, Array]:
+    codes = np.array([3, 0, 3, 1, 0, 3, 0])  # the class of group 1 is alone
+    weights = (codes[:, None] == codes) * (1 - np.eye(7))
+    total = weights.sum(axis=1, keepdims=True)
+    return GroupRows(torch.from_numpy(codes)), np.where(total > 0, weights / np.maximum(total, 1), np.eye(7))
+
+
 CASES = {
+    "order": order_rows,
+    "groups": group_rows,
     "low-rank": lambda: low_rank(False),
     "low-rank relu": lambda: low_rank(True),
     "top-rows": top_rows,
@@ -86,6 +102,7 @@ def test_rows_and_matrix_are_those_of_the_formula(case: tuple[LabelSpace, Array]
     assert space.rows([0]).dtype == space.matrix.dtype == torch.float32
     assert space.shape == (7, 7)
     close(space.targets(0.3), 0.7 * np.eye(7) + 0.3 * dense)
+    close(space.targets(0.3, ["f", "b"]), (0.7 * np.eye(7) + 0.3 * dense)[[5, 1]])
     assert space.relations() is space
 
 
@@ -113,6 +130,41 @@ def test_the_nearest_of_many_classes_are_those_of_the_row(
     assert len({name for name, _ in found}) == 3
     assert "c" not in dict(found)
     assert analysis.neighbours(space, k=3)["c"] == found
+
+
+def test_probabilities_mix_rows_and_the_heaviest_are_those_of_the_matrix(case: tuple[LabelSpace, Array]) -> None:
+    space, dense = case
+    assert space.rule is not None
+    y = np.random.default_rng(0).dirichlet(np.ones(7), 3)
+    y[:, 2] = 0
+    y[1] = 0
+    torch.testing.assert_close(space.rule.mixed(torch.from_numpy(y)), torch.from_numpy(y @ dense), rtol=1e-6, atol=1e-7)
+    for count in (1, 3, 6):
+        places = space.rule.heaviest(count).numpy()
+        assert all(len({*row, own}) == count + 1 for own, row in enumerate(places))
+        others = np.where(np.eye(7) == 1, -1, dense)
+        close(
+            torch.from_numpy(np.sort(np.take_along_axis(dense, places, 1), 1)).float(),
+            np.sort(others, 1)[:, 7 - count :],
+        )
+
+
+def test_criteria_take_them_as_they_are(case: tuple[LabelSpace, Array], monkeypatch: pytest.MonkeyPatch) -> None:
+    space, dense = case
+    monkeypatch.setattr(compressed.rows, "LIMIT", 100)
+    criterion = SemanticSmoothing(space, smoothing=0.3)
+    assert criterion.label_space().rule is space.rule
+    assert criterion.target_matrix() is None
+    assert not criterion.state_dict()
+    output = torch.randn(4, 7, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    log_p = np.log(softmax(output.numpy()))
+    target = 0.7 * np.eye(7) + 0.3 * dense
+    expected = -(target[[5, 0, 2]] * log_p[:3]).sum(axis=1).mean()
+    found = criterion(output, torch.tensor([5, 0, 2, -100]))
+    torch.testing.assert_close(found, torch.tensor(expected), rtol=1e-6, atol=0)
+    y = np.random.default_rng(0).dirichlet(np.ones(7), 4)
+    soft = criterion(output, torch.from_numpy(y))
+    torch.testing.assert_close(soft, torch.tensor(-(y @ target * log_p).sum(axis=1).mean()), rtol=1e-6, atol=0)
 
 
 @pytest.mark.parametrize("chosen", [["f", "a", "d"], ["b"], list(NAMES), list(reversed(NAMES))])

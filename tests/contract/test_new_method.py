@@ -23,10 +23,10 @@ def loss(case: Case, frozen: Case) -> float:
     matrix = (1 - sigma) * np.eye(case.y.shape[1]) + sigma * case.state["relations"]
     return weighted_mean(cross_entropy(case.y @ matrix, log_softmax(case.output)), case.weight)
 """
-HALF_STOPPED = "output = output / 2 + (output / 2).detach()\n        target = targets.smoothed("
+HALF_STOPPED = "output = output / 2 + (output / 2).detach()\n        return [Term("
 FLAWS = {
     # a gradient that is stopped and not declared
-    "target = targets.smoothed(": HALF_STOPPED,
+    "return [Term(": HALF_STOPPED,
     # state that class_axes does not mention
     ', "relations": (0, 1)}': "}",
     # a loss that forgets that the target may have no mass

@@ -212,3 +212,37 @@ def test_huge_float32_points_keep_their_order() -> None:
 def test_bad_options(options: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=f"`{next(iter(options))}` of AdaptiveLabels must be"):
         AdaptiveLabels(3, **options)  # type: ignore[arg-type]
+
+
+def test_one_matrix_product_is_as_good_as_all_differences() -> None:
+    """Class means far from the origin, some samples alone in their class: their distance is 0, by differences."""
+    generator = torch.Generator().manual_seed(0)
+    output = (100 + torch.randn(60, 50, generator=generator)).requires_grad_()
+    y = torch.randint(40, (60,), generator=generator)
+    criterion = AdaptiveLabels(40, dim=50, memory=False, validate=True)
+    criterion._warned = True
+    loss = criterion(output, y)
+    loss.backward()
+    z = output.detach().double().requires_grad_()
+    member = torch.nn.functional.one_hot(y, 40).double()
+    counts = member.sum(dim=0)[:, None]
+    labels = torch.where(counts > 0, member.T @ z / counts.clamp_min(1), torch.eye(40, 50).double())
+    distances = (z[:, None] - labels).square().sum(dim=2).clamp_min(1e-12).sqrt()
+    expected = torch.nn.functional.cross_entropy(-distances, y)
+    expected.backward()
+    torch.testing.assert_close(loss.detach().double(), expected.detach(), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(output.grad.double(), z.grad, rtol=1e-3, atol=1e-5)
+    torch.testing.assert_close(criterion.label_matrix.double(), labels.detach(), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(criterion.running_count, counts.squeeze(1).float())
+
+
+def test_far_from_zero_the_gradient_keeps_its_digits() -> None:
+    """A shift of all outputs shifts the labels of the classes that are in the batch, and changes nothing else."""
+    near = torch.randn(64, 4, generator=torch.Generator().manual_seed(0)).mul(64).round().div(64)
+    y = torch.arange(64) % 4
+    found = []
+    for shift in (0.0, 4096.0):  # which loses no digit of the outputs
+        output = (near + shift).requires_grad_()
+        AdaptiveLabels(4)(output, y).backward()
+        found.append(output.grad)
+    torch.testing.assert_close(found[1], found[0], rtol=1e-4, atol=1e-7)

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from labelspace.criteria.statistics import Statistics, StatisticsModule
+from labelspace.criteria.statistics import RowSum, Statistics, StatisticsModule
 
 
 def made() -> Statistics:
@@ -52,3 +52,14 @@ def test_they_are_saved_and_loaded_with_a_module() -> None:
     del state["0.statistics.count"]
     assert Holder().load_state_dict({}, strict=False).missing_keys
     assert two.load_state_dict(state, strict=False).missing_keys == ["0.statistics.count"]
+
+
+def test_a_sum_of_rows_touches_those_rows() -> None:
+    statistics = Statistics({"mass": (4, 2)}, {}, {})
+    before = statistics.sums["mass"]
+    statistics.add({"mass": RowSum(torch.tensor([2, 0, 2]), torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))}, None)
+    expected = torch.tensor([[3.0, 4.0], [0, 0], [6, 8], [0, 0]])
+    torch.testing.assert_close(statistics.sums["mass"], expected)
+    assert statistics.sums["mass"] is before  # no copy of what is not touched
+    statistics.add({"mass": RowSum(torch.tensor([1]), torch.ones(1, 2, dtype=torch.float64))}, None)
+    assert statistics.sums["mass"].dtype == torch.float64

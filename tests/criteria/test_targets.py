@@ -37,7 +37,16 @@ def test_mixtures_in_log_space_are_those_of_probabilities() -> None:
 
 def test_the_common_options_are_written_out_in_signatures() -> None:
     def base(
-        self, labels, *, weight=None, ignore_index=-100, reduction="mean", class_dim=1, preset=None, global_mean=True
+        self,
+        labels,
+        *,
+        weight=None,
+        ignore_index=-100,
+        reduction="mean",
+        class_dim=1,
+        preset=None,
+        global_mean=True,
+        validate=True,
     ):
         pass
 

@@ -7,7 +7,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from contract.harness import Inputs, as_case, plain
-from labelspace.criteria.zipf import ZipfSmoothing, _ranks, _votes
+from labelspace.criteria.zipf import ZipfSmoothing, _one_by_rank, _ranks, _votes
 from reference import zipf as reference
 
 RANDOM = torch.Generator().manual_seed(0)
@@ -127,3 +127,29 @@ def test_bad_options_and_features() -> None:
             ValueError, match=r"`features` of ZipfSmoothing must be class scores .* \(N, 3, positions…\)"
         ):
             criterion(torch.zeros(2, 3), torch.tensor([0, 1]), features=features)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_masses_by_numpys_sort_are_those_of_ranks(seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    scores = torch.randn(5, 40, generator=generator)
+    scores[1:] = (4 * scores[1:]).round() / 4 * torch.tensor([[0.0], [1.0], [-1.0], [1e30]])  # ties, −0 among them
+    scores[3, 7], scores[3, 8] = 0.0, -0.0
+    higher = (scores.numpy()[:, None, :] > scores.numpy()[:, :, None]).sum(axis=2)
+    torch.testing.assert_close(_one_by_rank(scores), torch.from_numpy(1 / (higher + 1)).float())
+    scores[2, 5] = -torch.inf
+    assert _one_by_rank(scores) is None
+
+
+def test_single_precision_is_that_of_terms() -> None:
+    generator = torch.Generator().manual_seed(0)
+    output = torch.randn(6, 9, generator=generator)
+    output[0] = output[0].round()
+    y = torch.tensor([0, 3, 8, 1, 1, 5])
+    for reduction in ("mean", "sum"):
+        found = []
+        for dtype in (torch.float32, torch.float64):
+            z = output.to(dtype).requires_grad_()
+            loss = ZipfSmoothing(9, strength=0.7, reduction=reduction)(z, y)
+            found.append((loss.detach().double(), torch.autograd.grad(loss, z)[0].double()))
+        torch.testing.assert_close(found[0], found[1], rtol=1e-5, atol=1e-6)

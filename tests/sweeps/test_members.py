@@ -35,6 +35,8 @@ METHODS: dict[str, list[dict[str, Any]]] = {
     "tfkd": [{"strength": 0.1}, {"strength": 0.6, "temperature": 5.0}],
     "zipf": [{"strength": 0.1}, {"strength": 1.0}],
     "static": [{}, {"scale": 2.0}],
+    "ols": [{"smoothing": 0.1}, {"smoothing": 0.7}],
+    "lwal": [{"repel": 0.0}, {"repel": 3.0}],
 }
 
 
@@ -73,7 +75,24 @@ def check_same(jobs: list[Job], tolerance: float = 1e-4) -> None:
 def test_members_are_what_separate_runs_are(method: str) -> None:
     jobs = make_jobs(method)
     assert groups([job.config for job in jobs]) == [list(range(len(jobs)))]
-    check_same(jobs)
+    if method == "lwal":
+        # a shift of all outputs shifts its labels too: the gradient of the last bias is nothing but rounding, of which
+        # Adam makes whole steps
+        jobs = make_jobs(method, precision="float64", optimizer="sgd", learning_rate=0.1)
+    check_same(jobs, tolerance=1e-9 if method == "lwal" else 1e-4)
+
+
+def test_relations_by_rule_are_not_stacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of many classes are: each member has its own, and no tensor of them."""
+    monkeypatch.setattr("labelspace.compressed.rows.LIMIT", 4 * 9 * 9)
+    digits = data.load("digits")
+    shared = {**SHORT, "method": "semantic", "method_options": {"smoothing": 0.5}}
+    spaces = [ordinal(digits.names, power) for power in (0.5, 3.0)]
+    jobs = [prepare(make_config(**shared), digits, space) for space in spaces]
+    for job, run in zip(jobs, trained(jobs), strict=True):
+        assert job.space is not None
+        assert job.space.rule is not None
+        torch.testing.assert_close(run.scores, train_job(job).scores, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("method", ["semantic", "lls", "labelemb"])
@@ -156,8 +175,6 @@ def test_groups_hold_what_differs_in_seed_and_numbers_only() -> None:
     [
         {"model": "lenet"},
         {"model": "auto"},
-        {"method": "ols"},
-        {"method": "lwal"},
         {"method": "lwr"},
         {"method": "disturb"},
         {"method": "kd", "teacher": "somewhere"},

@@ -12,6 +12,7 @@ import torch
 
 from labelspace import LabelSpace, _files, data, methods, ordinal
 from labelspace.comparison.entries import takes_space
+from labelspace.learner import Learner
 from labelspace.records import RunFolder
 from labelspace.sweeps.executors import Processes
 from labelspace.training import checkpoint
@@ -20,6 +21,7 @@ from labelspace.training.config import Config, make_config
 from labelspace.training.loop import Loop, TrainingError
 from labelspace.training.optimizer import learning_rate
 from labelspace.training.run import Run, keep, train
+from labelspace.training.sentences import measured
 from signing import signed_again
 
 SHORT: dict[str, Any] = {"model": "mlp-16", "epochs": 2, "limit": 200, "batch_size": 64}
@@ -388,3 +390,21 @@ def test_a_run_of_another_network_of_the_same_name_is_not_taken_for_it(tmp_path:
 def test_pictures_get_a_small_residual_network_by_themselves() -> None:
     images = torch.randint(256, (40, 3, 16, 16), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
     assert train((images, torch.arange(40) % 2), epochs=1).config.model == "resnet8-small"
+
+
+@pytest.mark.parametrize("best_by", ["last", "nll"])
+def test_validation_data_are_not_read_again_after_the_last_epoch(best_by: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The record holds the scores of the epoch that is kept: those that a restored network gives anew."""
+    asked: list[int] = []
+
+    def counted(learner: Learner, feed: Any, config: Config) -> Any:
+        asked.append(len(feed))
+        return measured(learner, feed, config)
+
+    monkeypatch.setattr("labelspace.training.run.measured", counted)
+    run = train("digits", method="lwal", best_by=best_by, **{**SHORT, "learning_rate": 0.3, "epochs": 4})
+    digits = prepare(run.config).dataset
+    assert asked == [len(digits.test)]
+    again = run.learner()(digits.normalize(digits.validation.x))
+    torch.testing.assert_close(again, run.scores["validation_scores"], rtol=0, atol=1e-6)
+    assert run.result["validation"]["nll"] == run.epochs[run.result["best_epoch"]]["validation_nll"]

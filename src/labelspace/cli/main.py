@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 import labelspace
 from labelspace import InputError
 from labelspace.cli import data, labels
+from labelspace.cli.bench import bench
 from labelspace.cli.compare import compare
 from labelspace.cli.doctor import doctor
 from labelspace.cli.export import export
@@ -27,7 +28,7 @@ HELLO = """labelspace: labels that know how classes relate.
   labelspace compare PATH --cost squared    the same question, on your data, with your prices
   labelspace compare --scores val.npz test.npz --cost prices.csv     without training anything
   labelspace predict RUN/best NEW           use what was found
-  labelspace --help                         everything else: train, labels, report, export, doctor, methods, models
+  labelspace --help                         everything else: train, labels, report, export, bench, doctor, methods, …
 """
 
 
@@ -73,7 +74,7 @@ app = App(
 )
 app.add_typer(data.app, name="data", help="List datasets, and look at data before training on it.")
 app.add_typer(labels.app, name="labels", help="Build, show, compare and cut label spaces; files to fill in.")
-for command in (compare, train, predict, report, export, doctor):
+for command in (compare, train, predict, report, export, bench, doctor):
     app.command()(command)
 
 

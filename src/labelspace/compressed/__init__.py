@@ -10,12 +10,13 @@ from torch import Tensor
 
 from labelspace import _checks
 from labelspace._labelfile import Header
+from labelspace.compressed.by_rule import GroupRows, OrderRows
 from labelspace.compressed.rows import LIMIT, CosineRows, LowRank, Rows, chunks, fits
 from labelspace.compressed.top_rows import TopRows
 
-__all__ = ["LIMIT", "CosineRows", "LowRank", "Rows", "TopRows", "chunks", "fits", "from_file"]
+__all__ = ["LIMIT", "CosineRows", "GroupRows", "LowRank", "OrderRows", "Rows", "TopRows", "chunks", "fits", "from_file"]
 
-FORMS: dict[str, type[Rows]] = {kind.form: kind for kind in (LowRank, TopRows, CosineRows)}
+FORMS: dict[str, type[Rows]] = {kind.form: kind for kind in (LowRank, TopRows, CosineRows, OrderRows, GroupRows)}
 
 
 def from_file(header: Header, tensors: Mapping[str, Tensor]) -> Rows:

@@ -1,9 +1,10 @@
 """Relations of many classes by a rule, and when a matrix of them is still built; rules of thin factors, of vectors."""
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar, final
+from typing import ClassVar, Self, final
 
 import torch
 from torch import Tensor
@@ -18,6 +19,7 @@ class Rows(ABC):
     """Relations of K classes by a rule: rows are not negative and sum to 1."""
 
     form: ClassVar[str]  # its name in a label file
+    written_out: ClassVar[bool] = False  # whether a part of it becomes a matrix wherever that fits, as when it is built
 
     @abstractmethod
     def __len__(self) -> int:
@@ -38,6 +40,39 @@ class Rows(ABC):
     @abstractmethod
     def facts(self) -> dict[str, float]:
         """Return its other fields as plain data."""
+
+    def hops(self) -> Tensor | None:
+        """Return path lengths between all classes, where the rule knows them; asked for only where a matrix fits."""
+        return None
+
+    def heaviest(self, count: int) -> Tensor:
+        """Return the classes to which each class gives most, ``(K, count)``, looking at few rows at a time."""
+        found = []
+        for places in chunks(len(self)):
+            rows = self.rows(places)
+            rows[torch.arange(len(places)), places] = -1
+            found.append(rows.topk(count, dim=1).indices)
+        return torch.cat(found)
+
+    @final
+    def mixed(self, y: Tensor) -> Tensor:
+        """Return ``y @ rows`` for probabilities ``(n, K)``, looking at the rows of classes that have mass alone."""
+        found = torch.zeros_like(y)
+        present = (y != 0).any(dim=0).nonzero()[:, 0]
+        for places in torch.split(present, max(AT_ONCE // len(self), 1)):
+            found += y[:, places] @ self.rows(places).to(y.dtype)
+        return found
+
+    @final
+    def on(self, device: torch.device) -> Self:
+        """Return the same rule with its tensors on a device; label spaces keep theirs on the CPU."""
+        if all(tensor.device == device for tensor in self.tensors().values()):
+            return self
+        moved = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, Tensor):
+                object.__setattr__(moved, name, value.to(device))
+        return moved
 
     @final
     def matrix(self) -> Tensor:

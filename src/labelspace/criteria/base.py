@@ -1,5 +1,6 @@
 """Criterion: what every method shares. Subclasses write pure functions; only this file changes state or reduces."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar, Literal, NamedTuple, Unpack, final
@@ -9,13 +10,15 @@ from torch import Tensor, nn
 
 from labelspace import _checks, _devices, _distributed
 from labelspace._checks import Option
-from labelspace.criteria import targets
-from labelspace.criteria.layout import Batch, Layout, check_device, likeliest, no_autocast
+from labelspace._devices import may_look_at
+from labelspace.criteria import reducing, targets
+from labelspace.criteria.layout import Batch, Layout, check_device, is_plain, likeliest, no_autocast
 from labelspace.criteria.statistics import Statistics, StatisticsModule
-from labelspace.criteria.targets import IGNORED, Common, Labels, Reduction, Term, Tuned, with_common
+from labelspace.criteria.targets import IGNORED, Common, Labels, Reduction, Share, Term, Tuned, with_common
 from labelspace.space import LabelSpace
+from labelspace.top_targets import TopTargets
 
-__all__ = ["Common", "Criterion", "Example", "Labels", "Reduction", "Term", "Tuned"]
+__all__ = ["Common", "Criterion", "Example", "Labels", "Reduction", "Share", "Term", "Tuned"]
 
 
 class Example(NamedTuple):
@@ -42,6 +45,8 @@ class Criterion(StatisticsModule, ABC):
         global_mean: in distributed training, divide by the sum of weights over all ranks (needs every rank to
             call the criterion in step), so that training is that of one process; ``"sum"`` is the sum over all ranks,
             ``"none"`` is left to the caller. False keeps to this rank: its own mean, its own batch statistics.
+        validate: look at the values of labels, where that is possible without waiting for a device or a compiler; False
+            leaves wrong ones to do what they do.
         commit_every: commit running statistics every so many steps instead of at ``end_epoch()``.
         sums: names and shapes of the statistics that ``observe`` returns, to be added up.
         tables: names and (shape, dtype) of per-sample tables that ``observe`` fills.
@@ -59,6 +64,7 @@ class Criterion(StatisticsModule, ABC):
     random: ClassVar[bool] = False
     soft_targets: ClassVar[bool] = True
     label_parameters: ClassVar[tuple[str, ...]] = ()
+    row_parameters: ClassVar[tuple[str, ...]] = ()  # those of which a sample with a class reads one row
     presets: ClassVar[Mapping[str, Mapping[str, object]]] = {"paper": {}}
     engine_options: ClassVar[Mapping[str, object]] = {}  # what the training engine sets unless told otherwise
     engine_supplies: ClassVar[tuple[str, ...]] = ()  # what only it knows: "samples", "epochs", "in_features"
@@ -85,6 +91,7 @@ class Criterion(StatisticsModule, ABC):
         class_dim: int = 1,
         preset: str | None = None,
         global_mean: bool = True,
+        validate: bool = True,
         width: int | None = None,
         commit_every: int | None = None,
         sums: Mapping[str, tuple[int, ...]] | None = None,
@@ -100,7 +107,7 @@ class Criterion(StatisticsModule, ABC):
         self.preset = preset if preset is None else _checks.choice(owner, "preset", preset, self.presets)
         self.ignore_index = _checks.integer(owner, "ignore_index", ignore_index)
         self.class_dim = _checks.integer(owner, "class_dim", class_dim)
-        self.global_mean = global_mean
+        self.global_mean, self.validate = global_mean, bool(validate)
         self.commit_every = (
             commit_every if commit_every is None else _checks.whole(owner, "commit_every", commit_every, low=1)
         )
@@ -142,13 +149,19 @@ class Criterion(StatisticsModule, ABC):
         """
         return None
 
-    def observe(self, output: Tensor, y: Tensor) -> dict[str, Tensor]:
-        """Return this batch's statistics by name; pure. Running methods only."""
-        raise NotImplementedError
+    def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | None:
+        """Return ``Σ share·values`` of the terms in one go, where a method has a faster way to that; pure.
 
-    def commit(self, gathered: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return new values of buffers from the gathered statistics; pure. Running methods only."""
-        raise NotImplementedError
+        It is asked only where values can be looked at; what it returns is left alone unless it is finite, so infinite
+        logits are the terms' business. Methods with ``needs`` take those tensors as keyword-only arguments.
+
+        Args:
+            output: as in ``terms``.
+            y: as in ``terms``, but an ignored sample has any class: its share is 0. A label that is no class must be an
+                IndexError or a RuntimeError, as it is in torch's own lookups.
+            share: what every sample's value counts: 1/n of a mean, or ``(n,)`` of weighed ones.
+        """
+        return None
 
     def renew(self) -> dict[str, Tensor]:
         """Return new values of buffers or parameters for the epoch that follows, after any commit; pure."""
@@ -166,23 +179,30 @@ class Criterion(StatisticsModule, ABC):
     def forward(
         self,
         output: Tensor,
-        y: Tensor,
+        y: Tensor | TopTargets,
         *,
         features: Tensor | None = None,
         index: Tensor | None = None,
-        teacher: Tensor | None = None,
+        teacher: Tensor | TopTargets | None = None,
     ) -> Tensor:
         """Return the loss; extras that the method does not declare in ``needs`` are ignored."""
-        given = {"features": features, "index": index, "teacher": teacher}
-        needs = self.needs if self.training or self.needs_in_eval else ()
-        extras = {name: self._needed(name, given[name]) for name in needs}
-        with no_autocast(output):
-            batch = self._layout().batch(output, y, extras)
-            check_device(type(self).__name__, output, (*self.parameters(), *self.buffers()))
-            loss = self._reduced(self.terms(batch.output, batch.y, **batch.extras), batch)
-            if self.training and torch.is_grad_enabled() and self.statistics:
-                self._observe(batch)
-        return loss
+        if isinstance(y, TopTargets):
+            y = y.dense(len(self.names), self.class_dim)
+        elif not self.needs and type(self).summed is not Criterion.summed:
+            loss = self._quickly(output, y)
+            if loss is not None:
+                return loss
+        extras: dict[str, Tensor] = {}
+        if self.needs and (self.training or self.needs_in_eval):
+            if isinstance(teacher, TopTargets):
+                teacher = teacher.logits(len(self.names), self.class_dim)
+            given = {"features": features, "index": index, "teacher": teacher}
+            extras = {name: self._needed(name, given[name]) for name in self.needs}
+        context = no_autocast(output)
+        if context is None:
+            return self._loss(output, y, extras)
+        with context:
+            return self._loss(output, y, extras)
 
     @final
     def scores(self, output: Tensor) -> Tensor:
@@ -226,6 +246,12 @@ class Criterion(StatisticsModule, ABC):
         """Return ``(1−σ)·I + σ·spread`` in float64 on the CPU, for ``target_matrix``."""
         share = strength.detach().cpu().double() if isinstance(strength, Tensor) else strength
         return (1 - share) * torch.eye(len(self.names), dtype=torch.float64) + share * spread.detach().cpu().double()
+
+    def number(self, name: str) -> Tensor | float:
+        """Return a float option as a number where it can be looked at, which saves a kernel for each use of it."""
+        value = self._buffers[name]
+        assert value is not None
+        return value.item() if may_look_at(value) and not value.requires_grad else value
 
     def option(self, name: str, value: object, **interval: Unpack[_checks.Interval]) -> None:
         """Register a float option as a 0-dim float64 tensor under its own name, so that vmap can run many values."""
@@ -276,7 +302,17 @@ class Criterion(StatisticsModule, ABC):
 
     def _layout(self) -> Layout:
         owner, dims = type(self).__name__, (len(self.names), self.output_dim)
-        return Layout(owner, *dims, self.class_dim, self.ignore_index, self.soft_targets)
+        return Layout(owner, *dims, self.class_dim, self.ignore_index, self.soft_targets, self.validate)
+
+    def _loss(self, output: Tensor, y: Tensor, extras: dict[str, Tensor]) -> Tensor:
+        batch = self._layout().batch(output, y, extras)
+        check_device(type(self).__name__, output, self)
+        loss = self._at_once(batch)
+        if loss is None:
+            loss = self._reduced(self.terms(batch.output, batch.y, **batch.extras), batch)
+        if self.training and self.statistics and torch.is_grad_enabled():
+            self._observe(batch.output, batch.y, batch.valid, batch.extras)
+        return loss
 
     def _needed(self, name: str, value: Tensor | None) -> Tensor:
         if value is None:
@@ -290,65 +326,41 @@ class Criterion(StatisticsModule, ABC):
         # evaluation often runs on one rank only: a collective there would wait forever
         return self.global_mean and self.training and torch.is_grad_enabled() and _distributed.world_size() > 1
 
+    def _quickly(self, output: Tensor, y: Tensor) -> Tensor | None:
+        """Return the loss of what a batch nearly always is, with as little as possible around the kernel."""
+        if self.reduction != "mean" or self.class_dim not in (1, -1) or self._buffers["weight"] is not None:
+            return None
+        if self.ignore_index >= 0 or not is_plain(output, y) or output.shape[1] != self.output_dim:
+            return None
+        if self._synchronised():
+            return None
+        try:
+            loss = self.summed(output, y, 1 / y.shape[0])
+        except (IndexError, RuntimeError):
+            return (
+                None  # a sample to be left out, a label that is no class, another device: masked, or refused in words
+            )
+        if loss is None or not math.isfinite(loss.item()):
+            return None
+        if self.training and self.statistics and torch.is_grad_enabled():
+            self._observe(output, y, None, {})
+        return loss
+
+    def _at_once(self, batch: Batch) -> Tensor | None:
+        """Return the loss in the method's faster way, if it has one that serves here."""
+        if type(self).summed is Criterion.summed or self.reduction == "none" or self._synchronised():
+            return None
+        if batch.valid is not None and not (batch.valid.shape[0] and may_look_at(batch.valid)):
+            return None
+        y = batch.y
+        if batch.valid is not None and not targets.is_soft(y):
+            y = y.clamp_min(0)
+        share = reducing.shares(batch, self._buffers["weight"], self.reduction)
+        loss = self.summed(batch.output, y, share, **batch.extras)
+        return loss if loss is not None and math.isfinite(loss.item()) else None
+
     def _reduced(self, terms: Sequence[Term], batch: Batch) -> Tensor:
-        sample_weight = batch.valid.to(batch.output.dtype)
-        if self.weight is not None:
-            sample_weight = sample_weight * targets.rows(self.weight.to(sample_weight).unsqueeze(1), batch.y).squeeze(1)
-        weights = [sample_weight if term.weights is None else sample_weight * term.weights for term in terms]
-        weighted = [torch.where(w > 0, term.values, 0) * w for term, w in zip(terms, weights, strict=True)]
-        # the number of ranks cancels the average that DistributedDataParallel takes over gradients
-        ranks = _distributed.world_size() if self._synchronised() and self.reduction != "none" else 1
-        divided = [self.reduction == "mean" or term.once for term in terms]
-        # one all-reduce for the denominators of all terms and the number of samples
-        totals = torch.stack([*(w.sum() for w in weights), batch.valid.sum().to(sample_weight.dtype)])
-        if ranks > 1 and any(divided):
-            totals = _distributed.sum_over_ranks(totals)
-        one = torch.ones_like(totals[-1])
-        safe = torch.where(totals[:-1] > 0, totals[:-1], 1)
-        denominators = torch.stack([total if divides else one for total, divides in zip(safe, divided, strict=True)])
-        if self.reduction == "none":
-            return (torch.stack(weighted) / denominators.unsqueeze(1)).sum(dim=0).reshape(batch.shape)
-        factors = torch.stack([totals[-1] if term.total and self.reduction == "mean" else one for term in terms])
-        sums = torch.stack([values.sum() for values in weighted])
-        return ranks * (factors * sums / denominators).sum()
-
-    def _observe(self, batch: Batch) -> None:
-        with torch.no_grad():
-            index = batch.extras.get("index")
-            extras = {name: value.detach() for name, value in batch.extras.items()}
-            place = None if index is None else torch.where(batch.valid, index.long(), -1)
-            self.statistics.add(self.observe(batch.output.detach(), batch.y.detach(), **extras), place)
-            if self.commit_every is not None:
-                self._commit_in_step(self.commit_every)
-
-    def _commit_in_step(self, every: int) -> None:
-        if every > 1:
-            self.steps_observed = self.steps_observed + 1
-            # in a compiled step the choice is made by a tensor: a branch in Python would compile every step anew
-            if not torch.compiler.is_compiling() and int(self.steps_observed) % every != 0:
-                return
-        new = self.commit(self.statistics.gathered() if self.global_mean else self.statistics.local())
-        if every == 1 or not torch.compiler.is_compiling():
-            self._rebind(new)
-            self.statistics.clear()
-            return
-        due = self.steps_observed % every == 0
-        old = {**dict(self.named_buffers()), **self.statistics.memory}
-        self._rebind({name: torch.where(due, value, old[name]) for name, value in new.items()})
-        sums = self.statistics.sums
-        self.statistics.sums = {name: torch.where(due, 0, total) for name, total in sums.items()}
-
-    def _rebind(self, values: Mapping[str, Tensor]) -> None:
-        # rebound, not copied into: the graph of the last loss may still hold the old tensor
-        memory = self.statistics.memory
-        for name, value in values.items():
-            if name in memory:
-                memory[name] = value.to(memory[name])
-            elif name in self._parameters:
-                # the object stays, so that an optimiser goes on with it; only its numbers are others
-                self.get_parameter(name).data = value.detach().to(getattr(self, name))
-            else:
-                setattr(self, name, value.to(getattr(self, name)))
+        return reducing.reduced(terms, batch, self._buffers["weight"], self.reduction, self._synchronised())
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Criterion":
         options = {id(self._buffers[name]): value for name, value in self.float_options.items()}

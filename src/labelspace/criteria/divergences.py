@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from labelspace._devices import IN_CACHE
+from labelspace._devices import IN_CACHE, may_look_at
 
 Rows = Float[Tensor, "n k"]
 Values = Float[Tensor, " n"]
@@ -81,6 +81,25 @@ def divergence(fixed: Rows, target: Rows) -> Values:
 def euclidean(points: Float[Tensor, "n d"], centres: Float[Tensor, "k d"]) -> Float[Tensor, "n k"]:
     """Return distances ``‖z_n − ŷ_k‖``, squared distances floored at 1e-12 (where the gradient is zero)."""
     return _as_tensor(_Euclidean.apply(points, centres))  # type: ignore[no-untyped-call]
+
+
+def distances(points: Float[Tensor, "n d"], centres: Float[Tensor, "k d"]) -> Float[Tensor, "n k"]:
+    """Return ``euclidean`` without gradients.
+
+    On a CPU ``‖z‖² + ‖ŷ‖² − 2·z·ŷ`` by one matrix product, about the mean of the centres; pairs so near each other that
+    the difference would lose digits are taken one by one, as all are elsewhere.
+    """
+    if points.shape[-1] < 32 or points.ndim != 2 or not may_look_at(points):
+        return torch.cdist(points, centres, compute_mode="donot_use_mm_for_euclid_dist").clamp_min(1e-6)
+    shift = centres.mean(dim=0)
+    left, right = points - shift, centres - shift
+    sizes = left.square().sum(dim=1, keepdim=True) + right.square().sum(dim=1)
+    squared = torch.addmm(sizes, left, right.T, alpha=-2)
+    n, k = (squared < 0.1 * sizes).nonzero(as_tuple=True)
+    if len(n) > max(squared.numel() // 8, 4 * len(points)):
+        return torch.cdist(points, centres, compute_mode="donot_use_mm_for_euclid_dist").clamp_min(1e-6)
+    squared[n, k] = (points[n] - centres[k]).square().sum(dim=1)
+    return squared.clamp_min_(1e-12).sqrt_()
 
 
 def _as_tensor(result: object) -> Tensor:
@@ -272,17 +291,15 @@ class _Euclidean(torch.autograd.Function):
 
     @staticmethod
     def forward(points: Tensor, centres: Tensor) -> Tensor:
-        distances = torch.cdist(points, centres, compute_mode="donot_use_mm_for_euclid_dist")
-        return distances.clamp_min(1e-6)
+        return distances(points, centres)
 
     @staticmethod
     def setup_context(ctx: Context, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
-        ctx.save_for_backward(*inputs)
+        ctx.save_for_backward(*inputs, output)
 
     @staticmethod
     def backward(ctx: Context, gradient: Tensor) -> tuple[Tensor, Tensor]:
-        points, centres = ctx.saved_tensors
-        distances = euclidean(points, centres)
+        points, centres, distances = ctx.saved_tensors
         weights = torch.where(distances > 1e-6, gradient / distances, 0)
         # both products are invariant to a common shift; near the origin their differences lose fewer digits
         shift = centres.detach().mean(dim=-2, keepdim=True)

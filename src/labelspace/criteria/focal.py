@@ -5,8 +5,8 @@ from typing import Unpack, final
 import torch
 from torch import Tensor
 
-from labelspace.criteria import targets
-from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
+from labelspace.criteria import kernels, targets
+from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
 from labelspace.sources.matrices import even
 from labelspace.space import LabelSpace
 
@@ -24,7 +24,7 @@ class Focal(Criterion):
     Args:
         labels: a number of classes, their names, or a LabelSpace.
         gamma: γ, at least 0, or ``"flsd53"``.
-        weight, ignore_index, reduction, class_dim, preset, global_mean: as in every criterion, see ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.
@@ -67,6 +67,12 @@ class Focal(Criterion):
         # classes without mass leave before the product: there log p may be −inf
         damping = torch.exp(self._gamma(output) * torch.where(member > 0, _log_complement(log_p), 0))
         return [Term(-(member * damping * torch.where(member > 0, log_p, 0)).sum(dim=-1))]
+
+    def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | None:
+        """Return the same by a kernel; mixed labels and the schedule have none."""
+        if targets.is_soft(y) or isinstance(self.gamma, str):
+            return None
+        return kernels.focal(output, y, self.gamma.item(), share, lambda output: self.terms(output, y)[0].values)
 
     def _gamma(self, output: Tensor) -> Tensor:
         if isinstance(self.gamma, Tensor):

@@ -6,7 +6,7 @@ from typing import Literal, Unpack, final
 import torch
 from torch import Tensor, nn
 
-from labelspace import _checks, _distributed
+from labelspace import _checks, _distributed, _room
 from labelspace.compressed import LowRank, fits
 from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
@@ -41,7 +41,7 @@ class LabelEmbedding(Criterion):
         stop_targets: keep gradients from ê in the second term and from softmax(z2/τ) in the last.
         pretrained: relations whose rows are ê (``label_space()`` of a trained one, not logits E), eq. (17); found by
             name among its classes. Vectors and costs become relations first. A low-rank space stays compressed.
-        weight, ignore_index, reduction, class_dim, preset, global_mean: as in every criterion, see ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; features ``(N, F)`` or ``(N, F, d…)``; y class indices or probabilities.
@@ -75,6 +75,7 @@ class LabelEmbedding(Criterion):
         "second_head.bias": (0,),
     }
     label_parameters = ("embedding", "factor", "basis")
+    row_parameters = ("embedding", "factor")
     presets = {
         "paper": {"stop_targets": False},
         "reference": {"beta": 0.5, "hinge_total": True},
@@ -155,6 +156,7 @@ class LabelEmbedding(Criterion):
             raise _checks.fail(owner, "in_features", "given unless `pretrained` is", None, remedy)
         self.second_head = nn.Linear(_checks.whole(owner, "in_features", self.in_features, low=1), count)
         if self.rank is None:
+            _room.check_state(owner, count)
             self.embedding = nn.Parameter(self.init_scale * torch.eye(count))
         else:
             size = _checks.whole(owner, "rank", self.rank, low=1)

@@ -1,13 +1,14 @@
 """From whatever the caller has to flat, checked, cast rows, and back."""
 
-from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from labelspace import _checks
+from labelspace import _checks, _devices
+
+COMPUTED = (torch.float32, torch.float64)  # what losses are computed in
 
 
 class Batch(NamedTuple):
@@ -15,7 +16,7 @@ class Batch(NamedTuple):
 
     output: Tensor  # (n, D)
     y: Tensor  # (n,) int64 with −1, or (n, K) probabilities with zero rows, for ignored samples
-    valid: Tensor  # (n,) bool
+    valid: Tensor | None  # (n,) bool; None where all are, as was seen
     extras: dict[str, Tensor]
     shape: torch.Size  # of the samples, before flattening
 
@@ -29,6 +30,7 @@ class Layout(NamedTuple):
     class_dim: int
     ignore_index: int
     soft: bool  # whether probabilities are accepted
+    validate: bool  # whether values are looked at where that stops nothing
 
     def batch(self, output: Tensor, y: Tensor, extras: dict[str, Tensor]) -> Batch:
         """Return the flattened batch."""
@@ -37,11 +39,12 @@ class Layout(NamedTuple):
         self._check_target(output, y, shape)
         for name, value in extras.items():
             check_dense(self.owner, name, value, output)
-        labels = self._probabilities(y, flat.dtype) if y.is_floating_point() else self._indices(y)
-        valid = labels.sum(dim=-1) > 0 if labels.ndim == 2 else labels >= 0
-        flat = _only(valid, flat)
-        found = {name: self._extra(name, value, valid, output, flat.dtype) for name, value in extras.items()}
-        return Batch(flat, labels, valid, found, shape)
+        labels, valid = self._probabilities(y, flat.dtype) if y.is_floating_point() else self._indices(y)
+        if valid is not None:
+            flat = _only(valid, flat)
+        if extras:
+            extras = {name: self._extra(name, value, valid, output, flat.dtype) for name, value in extras.items()}
+        return Batch(flat, labels, valid, extras, shape)
 
     def flatten(self, output: Tensor) -> Tensor:
         """Return ``(n, D)`` rows in float32, or float64 where they come so."""
@@ -61,14 +64,19 @@ class Layout(NamedTuple):
             expected = f"of size {self.width} along dimension {self.class_dim}"
             remedy = "Make the model's last layer that wide, pass as many labels, or set class_dim."
             raise _checks.fail(self.owner, "output", expected, got, remedy)
-        return _computed(output.movedim(self.class_dim, -1).reshape(-1, self.width))
+        flat = output if self._is_flat(output) else output.movedim(self.class_dim, -1).reshape(-1, self.width)
+        return flat if flat.dtype in COMPUTED else flat.float()
 
     def unflatten(self, rows: Tensor, like: Tensor) -> Tensor:
         """Return ``(n, K)`` rows in the layout of ``like``."""
         return rows.reshape(*self._sample_shape(like), rows.shape[-1]).movedim(-1, self.class_dim)
 
+    def _is_flat(self, output: Tensor) -> bool:
+        """Return whether rows are samples already, as nearly always."""
+        return output.ndim == 2 and self.class_dim in (1, -1)
+
     def _sample_shape(self, output: Tensor) -> torch.Size:
-        return output.movedim(self.class_dim, -1).shape[:-1]
+        return output.shape[:1] if self._is_flat(output) else output.movedim(self.class_dim, -1).shape[:-1]
 
     def _check_target(self, output: Tensor, y: Tensor, shape: torch.Size) -> None:
         if not isinstance(y, Tensor) or y.dtype == torch.bool or y.is_complex():
@@ -89,36 +97,44 @@ class Layout(NamedTuple):
             expected = f"probabilities of shape {tuple(wanted)} or integer class indices of shape {tuple(shape)}"
             raise _checks.fail(self.owner, "y", expected, f"{y.dtype} of shape {tuple(y.shape)}")
 
-    def _indices(self, y: Tensor) -> Tensor:
-        flat = y.reshape(-1).long()
+    def _indices(self, y: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Return class indices with −1 for ignored samples, and which count; None if all do."""
+        flat = (y if y.ndim == 1 else y.reshape(-1)).long()
         if y.dtype == torch.uint64:
             # from 2⁶³ on they would become negative, and could be taken for ignore_index
             flat = torch.where(flat < 0, torch.iinfo(torch.int64).max, flat)
+        looking = flat.shape[0] > 0 and _devices.may_look_at(flat)
+        if looking and self.ignore_index < 0 and all_classes(flat, self.classes if self.validate else None):
+            return flat, None
         labels = torch.where(flat == self.ignore_index, -1, flat)
-        if _may_look_at(labels):
+        if looking and self.validate:
             wrong = labels[(labels < -1) | (labels >= self.classes) | ((labels == -1) & (flat != self.ignore_index))]
             if len(wrong):
                 expected = f"class indices from 0 to {self.classes - 1} (or ignore_index={self.ignore_index})"
                 remedy = "Map the labels to 0…K−1 first."
                 raise _checks.fail(self.owner, "y", expected, int(wrong[0]), remedy)
-        return labels
+        return labels, labels >= 0
 
-    def _probabilities(self, y: Tensor, dtype: torch.dtype) -> Tensor:
-        flat = y.movedim(self.class_dim, -1).reshape(-1, self.classes).to(dtype)
+    def _probabilities(self, y: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor | None]:
+        """Return rows of probabilities, zeros for ignored samples, and which count; None if all do."""
+        flat = (y if self._is_flat(y) else y.movedim(self.class_dim, -1).reshape(-1, self.classes)).to(dtype)
         if self.ignore_index >= 0:
             columns = torch.arange(self.classes, device=flat.device)
             flat = torch.where(columns == self.ignore_index, 0, flat)
         mass = flat.sum(dim=-1, keepdim=True)
-        if _may_look_at(mass) and mass.numel():
+        looking = flat.shape[0] > 0 and _devices.may_look_at(flat)
+        if looking and self.validate:
             worst = mass.max().item()
             # a comparison that NaN fails too
-            if not (bool((flat >= 0).all()) and worst <= 1.01):
+            if not (flat.min().item() >= 0 and worst <= 1.01):
                 expected = "probabilities: not negative, rows summing to at most 1"
                 got = f"a row summing to {worst:g}, smallest entry {flat.min().item():g}"
                 raise _checks.fail(self.owner, "y", expected, got, "Divide each row by its sum.")
-        return flat / torch.where(mass > 0, mass, 1)
+        if looking and mass.min().item() > 0:
+            return flat / mass, None
+        return flat / torch.where(mass > 0, mass, 1), mass.squeeze(-1) > 0
 
-    def _extra(self, name: str, value: Tensor, valid: Tensor, output: Tensor, dtype: torch.dtype) -> Tensor:
+    def _extra(self, name: str, value: Tensor, valid: Tensor | None, output: Tensor, dtype: torch.dtype) -> Tensor:
         """Return an extra with samples flattened: indices ``(n,)``, everything else ``(n, F, …)`` in float.
 
         Extras are in the layout of ``output``, their width where it has classes. Only beside an output of two
@@ -138,7 +154,7 @@ class Layout(NamedTuple):
         moved = value.movedim(self.class_dim % output.ndim, 1 if output.ndim == 2 else -1)
         self._check_samples(name, value, moved.shape[:1] if output.ndim == 2 else moved.shape[:-1], shape)
         flat = (moved if output.ndim == 2 else moved.reshape(-1, moved.shape[-1])).to(dtype)
-        return _only(valid, flat)
+        return flat if valid is None else _only(valid, flat)
 
     def _check_samples(self, name: str, value: Tensor, found: torch.Size, shape: torch.Size) -> None:
         if found != shape:
@@ -148,8 +164,6 @@ class Layout(NamedTuple):
 
 def _only(valid: Tensor, rows: Tensor) -> Tensor:
     """Return the rows with zeros for ignored ones, which may hold anything, even NaN: values and gradients are zero."""
-    if _may_look_at(valid) and bool(valid.all()):
-        return rows  # most batches: a copy of all classes would take as long as the loss itself
     return torch.where(valid.reshape(-1, *[1] * (rows.ndim - 1)), rows, 0)
 
 
@@ -165,7 +179,7 @@ def likeliest(owner: str, scores: Tensor, dim: int) -> Tensor:
         dim: where classes are.
     """
     sound = torch.isfinite(scores.amax(dim=dim))  # the largest is NaN where anything is
-    if _may_look_at(sound) and not bool(sound.all()):
+    if _devices.may_look_at(sound) and not bool(sound.all()):
         place = (~sound).nonzero()[0].tolist()
         number = place[0] if len(place) == 1 else tuple(place)
         more = f" (and {int((~sound).sum()) - 1} more)" if int((~sound).sum()) > 1 else ""
@@ -175,13 +189,36 @@ def likeliest(owner: str, scores: Tensor, dim: int) -> Tensor:
     return torch.where(sound, scores.argmax(dim=dim), -1)
 
 
-def check_device(owner: str, output: Tensor, held: Iterable[Tensor]) -> None:
+def is_plain(output: Tensor, y: Tensor) -> bool:
+    """Return whether inputs are what they nearly always are: rows of numbers on the CPU, and whole ones for them."""
+    if not isinstance(output, Tensor) or not isinstance(y, Tensor) or not output.is_cpu:
+        return False
+    if y.dtype is not torch.int64 or output.dtype not in COMPUTED or output.ndim != 2 or y.ndim != 1:
+        return False
+    if output.layout is not torch.strided or y.layout is not torch.strided or torch.is_autocast_enabled("cpu"):
+        return False
+    return output.shape[0] == y.shape[0] > 0 and _devices.may_look_at(y)
+
+
+def all_classes(y: Tensor, classes: int | None) -> bool:
+    """Return whether all indices are seen to be of classes, by one pass: nothing is masked from there on."""
+    low, high = y.aminmax()
+    return low.item() >= 0 and (classes is None or high.item() < classes)
+
+
+def check_device(owner: str, output: Tensor, module: nn.Module) -> None:
     """Refuse an output on another kind of device than what a criterion holds; numbers alone may be anywhere."""
-    kinds = {tensor.device.type for tensor in held if tensor.ndim}
-    if kinds - {output.device.type}:
-        here = output.device.type
+    here, others = output.device.type, set()
+    for held in (module._buffers, module._parameters):
+        for tensor in held.values():
+            if tensor is not None and tensor.device.type != here and tensor.ndim:
+                others.add(tensor.device.type)
+    for inner in module._modules.values():
+        if inner is not None:
+            check_device(owner, output, inner)
+    if others:
         remedy = f"Move the criterion there: criterion.to({here!r})."
-        expected = f"on the device of the criterion, {', '.join(sorted(kinds))}"
+        expected = f"on the device of the criterion, {', '.join(sorted(others))}"
         raise _checks.fail(owner, "output", expected, here, remedy)
 
 
@@ -197,20 +234,10 @@ def check_dense(owner: str, argument: str, value: Tensor, beside: Tensor | None 
         raise _checks.fail(owner, argument, expected, f"{value.device.type}")
 
 
-def _computed(tensor: Tensor) -> Tensor:
-    return tensor if tensor.dtype in (torch.float32, torch.float64) else tensor.float()
-
-
-def _may_look_at(tensor: Tensor) -> bool:
-    """Return whether values can be checked without stopping a device, a compiler or a transform."""
-    if torch.compiler.is_compiling() or tensor.device.type != "cpu":
-        return False
-    # inside vmap a batched tensor has no single value to look at; torch offers no public question for that
-    return not torch._C._functorch.is_batchedtensor(tensor)
-
-
-def no_autocast(output: Tensor) -> AbstractContextManager[object]:
-    """Return a context in which losses are computed in the precision they are given."""
+def no_autocast(output: Tensor) -> AbstractContextManager[object] | None:
+    """Return a context in which losses are computed in the precision they are given; None where they are anyway."""
     if not isinstance(output, Tensor) or output.device.type == "meta":
-        return nullcontext()
+        return None
+    if not torch.is_autocast_enabled(output.device.type):
+        return None
     return torch.autocast(output.device.type, enabled=False)

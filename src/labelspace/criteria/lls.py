@@ -7,10 +7,10 @@ from typing import Unpack, final
 import torch
 from torch import Tensor, nn
 
-from labelspace import _checks
+from labelspace import _checks, _room
 from labelspace.compressed import LowRank, TopRows, chunks, fits
-from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
+from labelspace.criteria import divergences, kernels, targets
+from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
 from labelspace.space import LabelSpace
 
 TERMS = ("-H(t)", "H(t,p)", "-H(p)", "H(p,t)")
@@ -40,7 +40,7 @@ class LearnableSmoothing(Criterion):
             row's own entry and its ``top`` largest others; all others merge into one logit that starts with their mass.
             ``label_logits`` stays the same ``(K, K)`` parameter, so that an optimiser goes on with it; only the kept
             entries and one more of each row are used from then on.
-        weight, ignore_index, reduction, class_dim, preset, global_mean: as in every criterion, see ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.
@@ -70,6 +70,7 @@ class LearnableSmoothing(Criterion):
         "top_logits": (0,),
     }
     label_parameters = ("label_logits", "label_factor", "label_basis", "top_logits")
+    row_parameters = ("label_logits", "label_factor", "top_logits")
     presets = {
         "paper": {"halve": False},
         "pseudocode": {"halve": True, "decay_labels": True},
@@ -131,6 +132,7 @@ class LearnableSmoothing(Criterion):
             start[:, -1] = math.log(max(count - size - 1, 1))
             self.top_logits = nn.Parameter(start)
         else:
+            _room.check_state(owner, count)
             self.label_logits = nn.Parameter(torch.zeros(count, count))
         return None
 
@@ -141,6 +143,7 @@ class LearnableSmoothing(Criterion):
             remedy = "It says how many classes of each row are kept."
             raise _checks.fail(owner, "top", "given with `prune_after`", None, remedy)
         size = min(_checks.whole(owner, "top", self.top, low=1), count - 1)
+        _room.check_state(owner, count)
         self.label_logits = nn.Parameter(torch.zeros(count, count))
         self.register_buffer("epoch", torch.zeros((), dtype=torch.int64))
         # places in a row of Q: its own class, the near ones, and where the logit of all the rest lies
@@ -152,6 +155,13 @@ class LearnableSmoothing(Criterion):
             return [Term(divergences.entropy_terms(output, self._log_target(y, output.dtype), self.coefficients))]
         logits = self._logits(y).to(output.dtype)
         return [Term(divergences.learnt_terms(output, logits, y, self.smoothing, self.coefficients))]
+
+    def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | None:
+        """Return the same by a kernel that makes the gradients with the loss."""
+        if targets.is_soft(y):
+            return None
+        logits = self._logits(y).to(output.dtype)
+        return kernels.learnt_terms(output, logits, y, self.smoothing, self.coefficients, share)
 
     def _log_target(self, y: Tensor, dtype: torch.dtype) -> Tensor:
         """Return ``log((1−α)·y + α·y@softmax(Q))`` of probabilities y, in log space."""
@@ -247,6 +257,8 @@ class LearnableSmoothing(Criterion):
 
 def _nearest(relations: LabelSpace, size: int) -> Tensor:
     """Return the classes to which each class gives most, ``(K, size)``, looking at few rows at a time."""
+    if relations.rule is not None:
+        return relations.rule.heaviest(size)
     found = []
     for places in chunks(len(relations)):
         rows = relations.rows(places).clone()

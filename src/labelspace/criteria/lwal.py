@@ -8,8 +8,10 @@ import torch
 from torch import Tensor
 
 from labelspace import _checks, _distributed
-from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
+from labelspace._devices import may_look_at
+from labelspace.criteria import divergences, kernels, targets
+from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
+from labelspace.criteria.statistics import RowSum
 from labelspace.space import LabelSpace
 
 
@@ -41,7 +43,7 @@ class AdaptiveLabels(Criterion):
         decay: of the running means, per step.
         test_labels: what predicts: ``"running"`` means, the ``"last"`` ones used in training, or those of a ``"full"``
             pass over the training data made with ``fit_labels``.
-        weight, ignore_index, reduction, class_dim, preset, global_mean: as in every criterion, see ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
 
     Shape:
         output ``(N, D)`` or ``(N, D, d…)``; y class indices ``(N, d…)`` or probabilities with K in the place of D.
@@ -149,6 +151,23 @@ class AdaptiveLabels(Criterion):
             labels = torch.where(self.repel > 0, labels, before) if self.order == "as printed" else before
         return [self._nearness(output, y, labels), self._repelled(output, member)]
 
+    def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | None:
+        """Return the same by a kernel; mixed or weighed labels, memory and the repel term have none."""
+        alone = self.training and self.order == "update first" and not self.memory and self.repel.item() == 0
+        if not alone or isinstance(share, Tensor) or targets.is_soft(y):
+            return None
+        self._warn_once(len(output))
+        before, update, through = self.label_matrix, bool(self._due()), self.grad == "through"
+
+        def careful(output: Tensor) -> Tensor:
+            # from what was there at the time of the loss: by now the labels are committed and the step is another
+            member = targets.membership(y, len(self.names), output.dtype)
+            sums, counts = member.T @ (output if through else output.detach()), member.sum(dim=0)[:, None]
+            labels = torch.where(update & (counts > 0), sums / counts.clamp_min(1), before.to(output.dtype))
+            return share * self._nearness(output, y, labels).values
+
+        return kernels.nearness(output, y, before, update, through, share, careful)
+
     def _nearness(self, output: Tensor, y: Tensor, labels: Tensor) -> Term:
         log_p = torch.log_softmax(-divergences.euclidean(output, labels), dim=-1)
         return Term(-targets.pick(log_p, y))
@@ -183,14 +202,18 @@ class AdaptiveLabels(Criterion):
             return Term(scaled, total=True)
         return Term(scaled / self.over_batch(present.sum()).clamp_min(1))
 
-    def observe(self, output: Tensor, y: Tensor) -> dict[str, Tensor]:
+    def observe(self, output: Tensor, y: Tensor) -> Mapping[str, Tensor | RowSum]:
         """Return class sums and counts of the batch."""
-        member = targets.membership(y, len(self.names), output.dtype)
-        return {"sums": member.T @ output, "counts": member.sum(dim=0)}
+        if not targets.is_soft(y):
+            valid = (y >= 0).to(output.dtype)
+            return {"sums": RowSum(y.clamp_min(0), output * valid[:, None]), "counts": RowSum(y.clamp_min(0), valid)}
+        return {"sums": y.T @ output, "counts": y.sum(dim=0)}
 
     def commit(self, gathered: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the labels of this step, the running means, and the next step's number."""
         sums, counts = gathered["sums"], gathered["counts"]
+        if may_look_at(counts) and not self.memory and int((counts > 0).sum()) < len(counts):
+            return self._committed_rows(sums, counts)
         mean, total = self._joined(sums, counts)
         return {
             "label_matrix": self._updated(sums, counts),
@@ -198,6 +221,18 @@ class AdaptiveLabels(Criterion):
             "running_count": torch.where(counts.sum() > 0, total, self.running_count.to(total.dtype)),
             "step": self.step + 1,
         }
+
+    def _committed_rows(self, sums: Tensor, counts: Tensor) -> dict[str, Tensor]:
+        """Return the same where few classes are in the batch, looking at theirs alone."""
+        rows = counts.nonzero().squeeze(1)
+        old, added = self.decay * self.running_count.to(sums.dtype), counts[rows, None]
+        running = (old[rows, None] * self.running_mean[rows] + sums[rows]) / (old[rows, None] + added)
+        new = {"running_mean": self.running_mean.to(sums.dtype).index_copy(0, rows, running), "step": self.step + 1}
+        if len(rows):
+            new["running_count"] = old + counts
+        if bool(self._due()):
+            new["label_matrix"] = self.label_matrix.to(sums.dtype).index_copy(0, rows, sums[rows] / added)
+        return new
 
     def renew(self) -> dict[str, Tensor]:
         """Return the step with which the next epoch starts."""
@@ -224,8 +259,8 @@ class AdaptiveLabels(Criterion):
         sums, counts = torch.zeros_like(self.fitted_mean), torch.zeros_like(self.fitted_count)
         for output, y in batches:
             batch = self._layout().batch(output, y, {})
-            found = self.observe(batch.output.to(sums.dtype), batch.y)
-            sums, counts = sums + found["sums"], counts + found["counts"]
+            member = targets.membership(batch.y, len(self.names), sums.dtype)
+            sums, counts = sums + member.T @ batch.output.to(sums.dtype), counts + member.sum(dim=0)
         sums, counts = _distributed.sum_over_ranks(sums), _distributed.sum_over_ranks(counts)
         self.fitted_mean, self.fitted_count = sums / counts.clamp_min(_tiny(counts))[:, None], counts
 

@@ -6,8 +6,8 @@ from typing import Unpack, final
 import torch
 from torch import Tensor
 
-from labelspace import _checks
-from labelspace.criteria import divergences, layout, targets
+from labelspace import _checks, _devices
+from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
 from labelspace.space import LabelSpace, kept_mass
 
@@ -38,7 +38,7 @@ class Retrospection(Criterion):
         hard: γ in [0, 1], the share that the true label keeps to the end.
         top: how many classes to remember of each sample, 1 to K − 1; None remembers all.
         first_epoch: the number of the first epoch in c, 0 or 1.
-        weight, ignore_index, reduction, class_dim, preset, global_mean: as in every criterion, see ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)``; index like y, a whole number per sample.
@@ -46,11 +46,11 @@ class Retrospection(Criterion):
     Example:
         >>> criterion = Retrospection(3, samples=1, epochs=2, every=1)
         >>> output, y, index = torch.tensor([[2.0, 1.0, 0.0]], requires_grad=True), torch.tensor([0]), torch.tensor([0])
-        >>> criterion(output, y, index=index)
-        tensor(0.4076, grad_fn=<MulBackward0>)
+        >>> criterion(output, y, index=index).detach()
+        tensor(0.4076)
         >>> criterion.end_epoch()
-        >>> criterion(output, y, index=index)  # the same output: no divergence, and 55 % of the cross-entropy
-        tensor(0.2242, grad_fn=<MulBackward0>)
+        >>> criterion(output, y, index=index).detach()  # the same output: no divergence, and 55 % of the cross-entropy
+        tensor(0.2242)
 
     Reference:
         Deng and Zhang 2021, "Learning with retrospection".
@@ -164,7 +164,7 @@ class Retrospection(Criterion):
     def _places(self, index: Tensor, y: Tensor) -> Tensor:
         """Return the rows of the memory; an ignored sample may have any index and is given row 0."""
         place = torch.where(y >= 0, index.long(), 0)
-        if layout._may_look_at(place):
+        if self.validate and _devices.may_look_at(place):
             wrong = place[(place < 0) | (place >= self.samples)]
             if len(wrong):
                 expected = f"from 0 to {self.samples - 1} (samples={self.samples})"

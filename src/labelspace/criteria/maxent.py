@@ -5,8 +5,8 @@ from typing import Unpack, final
 import torch
 from torch import Tensor
 
-from labelspace.criteria import targets
-from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
+from labelspace.criteria import kernels, targets
+from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
 from labelspace.sources.matrices import even
 from labelspace.space import LabelSpace
 
@@ -23,7 +23,7 @@ class ConfidencePenalty(Criterion):
     Args:
         labels: a number of classes, their names, or a LabelSpace.
         strength: β, at least 0.
-        weight, ignore_index, reduction, class_dim, preset, global_mean: as in every criterion, see ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.
@@ -60,6 +60,13 @@ class ConfidencePenalty(Criterion):
         # p·log p tends to 0 where p does; there log p may be −inf
         negative_entropy = (p * torch.where(p == 0, 0, log_p)).sum(dim=-1)
         return [Term(-targets.pick(log_p, y) + self.strength * negative_entropy)]
+
+    def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | None:
+        """Return the same by a kernel; mixed labels have none."""
+        if targets.is_soft(y):
+            return None
+        strength = self.strength.item()
+        return kernels.confident(output, y, strength, share, lambda output: self.terms(output, y)[0].values)
 
     def label_space(self) -> LabelSpace:
         """Return relations in which every class keeps its mass."""

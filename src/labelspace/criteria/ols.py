@@ -6,8 +6,10 @@ from typing import Unpack, final
 import torch
 from torch import Tensor
 
-from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
+from labelspace import _room
+from labelspace.criteria import divergences, kernels, targets
+from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
+from labelspace.criteria.statistics import RowSum
 from labelspace.space import LabelSpace, kept_mass
 
 
@@ -29,7 +31,7 @@ class OnlineSmoothing(Criterion):
         both: weigh both terms 1 instead of 1−σ and σ.
         freeze: a row stops changing once its maximum has reached this value.
         commit_every: commit every so many steps instead of at the end of the epoch.
-        weight, ignore_index, reduction, class_dim, preset, global_mean: as in every criterion, see ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.
@@ -73,6 +75,7 @@ class OnlineSmoothing(Criterion):
     ) -> None:
         """Start the label matrix and its statistics."""
         count = self.count_classes(labels)
+        _room.check_state(type(self).__name__, count, tables=2)
         super().__init__(
             labels,
             **common,
@@ -85,6 +88,7 @@ class OnlineSmoothing(Criterion):
         self.both = bool(chosen["both"])
         self.option("smoothing", smoothing, low=0, high=1)
         self.option("freeze", chosen["freeze"], low=0)
+        self._rows = targets.TargetRows()
         value = 0.0 if self.start == "zero" else 1 / count
         self.register_buffer("label_matrix", torch.full((count, count), value))
 
@@ -95,13 +99,21 @@ class OnlineSmoothing(Criterion):
         target = own * targets.membership(y, len(self.names), output.dtype) + spread * soft
         return [Term(divergences.soft_cross_entropy(output, target))]
 
-    def observe(self, output: Tensor, y: Tensor) -> dict[str, Tensor]:
+    def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | None:
+        """Return the same by torch's own kernel; mixed labels have none."""
+        if targets.is_soft(y):
+            return None
+        sigma = self.smoothing.item()
+        own, spread = (1.0, 1.0) if self.both else (1 - sigma, sigma)
+        return kernels.cross_entropy(output, self._rows(y, own, spread, self.label_matrix, output), share)
+
+    def observe(self, output: Tensor, y: Tensor) -> dict[str, Tensor | RowSum]:
         """Return the summed softmax and the number of correctly classified samples of each class."""
         label = targets.hard(y)
-        right = torch.where(output.argmax(dim=-1) == label, label, -1)
-        member = targets.membership(right, len(self.names), output.dtype)
-        seen = (label >= 0).sum().to(output.dtype)
-        return {"mass": member.T @ torch.softmax(output, dim=-1), "count": member.sum(dim=0), "seen": seen}
+        right = (output.argmax(dim=-1) == label).to(output.dtype)
+        row = label.clamp_min(0)
+        mass = RowSum(row, torch.softmax(output, dim=-1) * right.unsqueeze(1))
+        return {"mass": mass, "count": RowSum(row, right), "seen": (label >= 0).sum().to(output.dtype)}
 
     def commit(self, gathered: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the mean softmax per class."""

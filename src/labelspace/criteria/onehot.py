@@ -5,8 +5,8 @@ from typing import Unpack, final
 import torch
 from torch import Tensor
 
-from labelspace.criteria import targets
-from labelspace.criteria.base import Common, Criterion, Example, Labels, Term
+from labelspace.criteria import kernels, targets
+from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term
 from labelspace.sources.matrices import even
 from labelspace.space import LabelSpace
 
@@ -19,7 +19,7 @@ class OneHot(Criterion):
 
     Args:
         labels: a number of classes, their names, or a LabelSpace.
-        weight, ignore_index, reduction, class_dim, preset, global_mean: as in every criterion, see ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.
@@ -41,6 +41,10 @@ class OneHot(Criterion):
     def terms(self, output: Tensor, y: Tensor) -> list[Term]:
         """Return ``−log p_y``."""
         return [Term(-targets.pick(torch.log_softmax(output, dim=-1), y))]
+
+    def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor:
+        """Return torch's own, in one go."""
+        return kernels.cross_entropy(output, y, share)
 
     def label_space(self) -> LabelSpace:
         """Return relations in which every class keeps its mass."""

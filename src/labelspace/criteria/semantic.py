@@ -5,8 +5,9 @@ from typing import Unpack, final
 import torch
 from torch import Tensor
 
-from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Common, Criterion, Example, Term, Tuned
+from labelspace.compressed import fits
+from labelspace.criteria import divergences, kernels, targets
+from labelspace.criteria.base import Common, Criterion, Example, Share, Term, Tuned
 from labelspace.space import LabelSpace
 
 
@@ -17,9 +18,10 @@ class SemanticSmoothing(Criterion):
     σ = 0 is one-hot exactly. Paper says, code does, we do: the same thing.
 
     Args:
-        labels: a LabelSpace; vectors and costs are turned into relations.
+        labels: a LabelSpace; vectors and costs are turned into relations. A compressed one of more than 8,192 classes
+            stays so.
         smoothing: σ in [0, 1], the mass that leaves the class.
-        weight, ignore_index, reduction, class_dim, preset, global_mean: as in every criterion, see ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.
@@ -55,20 +57,41 @@ class SemanticSmoothing(Criterion):
         space = self.needs_space(labels)
         super().__init__(space, **common)
         self.option("smoothing", smoothing, low=0, high=1)
-        self.source, self.hops = space.relations().source, space.hops
-        self.register_buffer("relations", space.relations().matrix.clone())
+        known = space.relations()
+        self.source, self.hops = known.source, known.hops
+        # of many classes the rule alone is kept, which is no part of the state: it comes with the space
+        self.rule = None if fits(len(space)) else known.rule
+        self.register_buffer("relations", known.matrix.clone() if self.rule is None else None)
+        self._rows = targets.TargetRows()
 
     def terms(self, output: Tensor, y: Tensor) -> list[Term]:
         """Return ``H(T[y], p)``."""
-        target = targets.smoothed(self.relations.to(output.dtype), y, self.smoothing)
+        if self.rule is None:
+            target = targets.smoothed(self.relations.to(output.dtype), y, self.smoothing)
+        else:
+            rule = self.rule.on(output.device)
+            spread = rule.mixed(y) if targets.is_soft(y) else rule.rows(y.clamp_min(0)).to(output.dtype)
+            target = self.smoothing * spread + (1 - self.smoothing) * targets.membership(y, len(rule), spread.dtype)
         return [Term(divergences.soft_cross_entropy(output, target))]
+
+    def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | None:
+        """Return the same by torch's own kernel; a rule makes its rows anew for every batch."""
+        if self.rule is not None:
+            return None
+        relations, sigma = self.relations, self.smoothing.item()
+        if targets.is_soft(y):
+            return kernels.cross_entropy(output, targets.smoothed(relations.to(output.dtype), y, self.smoothing), share)
+        return kernels.cross_entropy(output, self._rows(y, 1 - sigma, sigma, relations, output), share)
 
     def label_space(self) -> LabelSpace:
         """Return the relations it was built from."""
-        return LabelSpace(self.names, self.relations.cpu(), "relations", self.source, self.hops)
+        held = self.relations.cpu() if self.rule is None else self.rule
+        return LabelSpace(self.names, held, "relations", self.source, self.hops)
 
-    def target_matrix(self) -> Tensor:
-        """Return ``(1−σ)·I + σ·A``."""
+    def target_matrix(self) -> Tensor | None:
+        """Return ``(1−σ)·I + σ·A``; None for a compressed space of many classes."""
+        if self.rule is not None:
+            return None
         return self.smoothed_identity(self.smoothing, self.relations)
 
     @classmethod

@@ -6,11 +6,19 @@ every rank, but sending a row per training sample before each forward would take
 """
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from labelspace import _distributed
+
+
+class RowSum(NamedTuple):
+    """A sum of which a batch touches few rows: ``sum[rows] += values``, a row as often as it comes."""
+
+    rows: Tensor  # (n,)
+    values: Tensor  # (n, …)
 
 
 class Statistics:
@@ -39,10 +47,12 @@ class Statistics:
         """Return whether there is anything to observe."""
         return bool(self.sums or self.tables)
 
-    def add(self, observed: Mapping[str, Tensor], index: Tensor | None) -> None:
+    def add(self, observed: Mapping[str, Tensor | RowSum], index: Tensor | None) -> None:
         """Add one batch's statistics; rows of tables go to ``index``, a negative index being left out."""
         for name, value in observed.items():
-            if name in self.sums:
+            if isinstance(value, RowSum):
+                self.sums[name] = _added(self.sums[name], value)
+            elif name in self.sums:
                 total = self.sums[name]
                 self.sums[name] = total + value.to(torch.promote_types(total.dtype, value.dtype))
             else:
@@ -122,10 +132,69 @@ class Statistics:
         self.seen = function(self.seen)
 
 
+def _added(total: Tensor, added: RowSum) -> Tensor:
+    wide = torch.promote_types(total.dtype, added.values.dtype)
+    if wide != total.dtype or torch._C._functorch.peek_interpreter_stack() is not None:
+        # a transform forbids changes of what it did not make
+        return total.to(wide).index_add(0, added.rows, added.values.to(wide))
+    return total.index_add_(0, added.rows, added.values.to(wide))
+
+
 class StatisticsModule(nn.Module):
-    """A module whose ``statistics`` are saved and loaded with it."""
+    """A module that observes batches and commits what it saw; its ``statistics`` are saved and loaded with it."""
 
     statistics: Statistics
+    commit_every: int | None
+    global_mean: bool
+    steps_observed: Tensor
+
+    def observe(self, output: Tensor, y: Tensor) -> Mapping[str, Tensor | RowSum]:
+        """Return this batch's statistics by name; pure. Running methods only."""
+        raise NotImplementedError
+
+    def commit(self, gathered: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return new values of buffers from the gathered statistics; pure. Running methods only."""
+        raise NotImplementedError
+
+    def _observe(self, output: Tensor, y: Tensor, valid: Tensor | None, extras: Mapping[str, Tensor]) -> None:
+        with torch.no_grad():
+            index = extras.get("index")
+            place = None if index is None else index.long()
+            if place is not None and valid is not None:
+                place = torch.where(valid, place, -1)
+            given = {name: value.detach() for name, value in extras.items()}
+            self.statistics.add(self.observe(output.detach(), y.detach(), **given), place)
+            if self.commit_every is not None:
+                self._commit_in_step(self.commit_every)
+
+    def _commit_in_step(self, every: int) -> None:
+        if every > 1:
+            self.steps_observed = self.steps_observed + 1
+            # in a compiled step the choice is made by a tensor: a branch in Python would compile every step anew
+            if not torch.compiler.is_compiling() and int(self.steps_observed) % every != 0:
+                return
+        new = self.commit(self.statistics.gathered() if self.global_mean else self.statistics.local())
+        if every == 1 or not torch.compiler.is_compiling():
+            self._rebind(new)
+            self.statistics.clear()
+            return
+        due = self.steps_observed % every == 0
+        old = {**dict(self.named_buffers()), **self.statistics.memory}
+        self._rebind({name: torch.where(due, value, old[name]) for name, value in new.items()})
+        sums = self.statistics.sums
+        self.statistics.sums = {name: torch.where(due, 0, total) for name, total in sums.items()}
+
+    def _rebind(self, values: Mapping[str, Tensor]) -> None:
+        # rebound, not copied into: the graph of the last loss may still hold the old tensor
+        memory = self.statistics.memory
+        for name, value in values.items():
+            if name in memory:
+                memory[name] = value.to(memory[name])
+            elif name in self._parameters:
+                # the object stays, so that an optimiser goes on with it; only its numbers are others
+                self.get_parameter(name).data = value.detach().to(getattr(self, name))
+            else:
+                setattr(self, name, value.to(getattr(self, name)))
 
     def _save_to_state_dict(self, destination: dict[str, Tensor], prefix: str, keep_vars: bool) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)

@@ -12,6 +12,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from labelspace import _lazy_rows
+from labelspace._devices import IN_CACHE
 from labelspace.space import LabelSpace
 
 IGNORED = -100  # the class of samples that do not count, where nothing else is said: torch's
@@ -26,6 +28,8 @@ def rows(matrix: Float[Tensor, "k d"], y: Tensor) -> Float[Tensor, "n d"]:
     """Return each sample's row of the matrix; probabilities mix rows."""
     if is_soft(y):
         return y @ matrix.to(y.dtype)
+    if isinstance(matrix, _lazy_rows.LazyRows):
+        return _lazy_rows.read(matrix, y.clamp_min(0))
     # F.embedding rather than indexing: its gradient is a dense sum, many times faster than index_put on a CPU
     return torch.nn.functional.embedding(y.clamp_min(0), matrix)
 
@@ -56,6 +60,46 @@ def smoothed(relations: Float[Tensor, "k k"], y: Tensor, smoothing: Tensor) -> F
     """Return ``(1−σ)·y + σ·relations[y]`` without building the ``(K, K)`` matrix."""
     spread = rows(relations, y)
     return smoothing * spread + (1 - smoothing) * membership(y, relations.shape[0], spread.dtype)
+
+
+class TargetRows:
+    """Rows ``own·δ_y + spread·A[y]`` for class indices, on the CPU.
+
+    Of a matrix that stays in the cache all rows are made once and kept until A or one of the numbers is another.
+    """
+
+    def __init__(self) -> None:
+        """Start with nothing kept."""
+        self._numbers: tuple[object, ...] = ()
+        self._relations: Tensor | int = 0
+        self._matrix = torch.empty(0)
+
+    def __call__(self, y: Tensor, own: float, spread: float, relations: Tensor | int, like: Tensor) -> Tensor:
+        """Return the rows; a label that is no class is an IndexError.
+
+        Args:
+            y: class indices.
+            own: what a class gives itself.
+            spread: factor of the relations.
+            relations: A, or the number of classes where every entry of A is 1.
+            like: has the dtype of the rows.
+        """
+        classes, version = (relations, 0) if isinstance(relations, int) else (relations.shape[0], relations._version)
+        if classes * classes > IN_CACHE:
+            return _mixed_rows(y, own, spread, relations, like)
+        numbers = (own, spread, like.dtype, version)
+        if self._numbers != numbers or self._relations is not relations:
+            self._matrix = _mixed_rows(torch.arange(classes), own, spread, relations, like)
+            self._numbers, self._relations = numbers, relations
+        return torch.embedding(self._matrix, y)
+
+
+def _mixed_rows(y: Tensor, own: float, spread: float, relations: Tensor | int, like: Tensor) -> Tensor:
+    if isinstance(relations, int):
+        found = like.new_full((y.shape[0], relations), spread)
+    else:
+        found = torch.embedding(relations, y).to(like.dtype).mul_(spread)
+    return found.scatter_add_(1, y.unsqueeze(1), like.new_full((y.shape[0], 1), own))
 
 
 def log_mixed(log_rows: Callable[[Tensor], Tensor], y: Float[Tensor, "n k"], dense: bool) -> Float[Tensor, "n k"]:
@@ -92,6 +136,7 @@ def log_mixed(log_rows: Callable[[Tensor], Tensor], y: Float[Tensor, "n k"], den
 
 Labels = int | Sequence[str] | LabelSpace
 Reduction = Literal["mean", "sum", "none"]
+Share = Tensor | float  # what a sample's value counts in a loss: one number for all, or one each
 
 
 class Term(NamedTuple):
@@ -126,6 +171,7 @@ class Common(TypedDict, total=False):
     class_dim: int
     preset: str | None
     global_mean: bool
+    validate: bool
 
 
 def with_common(own: Callable[..., None], common: Callable[..., None]) -> inspect.Signature:

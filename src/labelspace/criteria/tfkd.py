@@ -1,12 +1,13 @@
 """Teacher-free distillation, its regularising form: a teacher made by hand instead of trained."""
 
+import math
 from typing import Unpack, final
 
 import torch
 from torch import Tensor
 
-from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
+from labelspace.criteria import divergences, kernels, targets
+from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
 from labelspace.sources.matrices import even
 from labelspace.space import LabelSpace
 
@@ -32,7 +33,7 @@ class VirtualTeacher(Criterion):
         temperature: τ > 0.
         multiplier: m, a factor of the divergence: 1, or 100 in preset ``"reference"``.
         average: divide the divergence by the number of ``"samples"``, or of samples times ``"classes"``.
-        weight, ignore_index, reduction, class_dim, preset, global_mean: as in every criterion, see ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.
@@ -79,6 +80,8 @@ class VirtualTeacher(Criterion):
         self.option("confidence", confidence, low=1 / max(len(self.names), 2), high=1)
         self.option("temperature", temperature, low=0, open_low=True)
         self.option("multiplier", chosen["multiplier"], low=0)
+        self._rows = targets.TargetRows()
+        self._of, self._values = (0.0, 0.0), (0.0, 0.0)
 
     def terms(self, output: Tensor, y: Tensor) -> list[Term]:
         """Return ``H((1−α)·δ_y + αm·v, p) − αm·H(v)``, one pass for both terms, with ``v`` the teacher."""
@@ -88,6 +91,26 @@ class VirtualTeacher(Criterion):
         target = (1 - self.strength) * member + share * teacher
         entropy = torch.special.entr(teacher).sum(dim=-1)
         return [Term(divergences.soft_cross_entropy(output, target) - share * entropy)]
+
+    def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | None:
+        """Return the same by torch's own kernel."""
+        if targets.is_soft(y):
+            return None
+        count, strength = len(self.names), self.strength.item()
+        own, other = self._two()
+        part = strength * self.multiplier.item() / (count if self.average == "classes" else 1)
+        entropy = -sum(times * v * math.log(v) for times, v in ((1, own), (count - 1, other)) if v > 0)
+        target = self._rows(y, 1 - strength + part * (own - other), part * other, count, output)
+        total = share.sum() if isinstance(share, Tensor) else share * y.shape[0]
+        return kernels.cross_entropy(output, target, share) - part * entropy * total
+
+    def _two(self) -> tuple[float, float]:
+        """Return what the teacher gives the class and each other one."""
+        options = (self.confidence.item(), self.temperature.item())
+        if self._of != options:
+            own, other = self._teacher(torch.tensor([1.0, 0.0], dtype=torch.float64)).tolist()
+            self._of, self._values = options, (own, other)
+        return self._values
 
     def _teacher(self, member: Tensor) -> Tensor:
         # softmax of u/τ has two values, a ratio r = exp(−(u_y − u_j)/τ) ≤ 1 apart, so no (K, K) matrix is needed

@@ -5,8 +5,8 @@ from typing import Unpack, final
 import torch
 from torch import Tensor
 
-from labelspace.criteria import targets
-from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
+from labelspace.criteria import kernels, targets
+from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
 from labelspace.sources.matrices import even
 from labelspace.space import LabelSpace
 
@@ -24,7 +24,7 @@ class UniformSmoothing(Criterion):
     Args:
         labels: a number of classes, their names, or a LabelSpace.
         smoothing: ε in [0, 1], the mass given to all classes together.
-        weight, ignore_index, reduction, class_dim, preset, global_mean: as in every criterion, see ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.
@@ -55,6 +55,7 @@ class UniformSmoothing(Criterion):
         """Check and keep the smoothing."""
         super().__init__(labels, **common)
         self.option("smoothing", smoothing, low=0, high=1)
+        self._rows = targets.TargetRows()
 
     def terms(self, output: Tensor, y: Tensor) -> list[Term]:
         """Return ``−(1−ε)·log p_y − (ε/K)·Σ_j log p_j``."""
@@ -64,6 +65,14 @@ class UniformSmoothing(Criterion):
         # at ε = 0 an infinite sum must not turn into 0·∞
         spread = torch.where(self.smoothing == 0, torch.zeros_like(spread), spread)
         return [Term((1 - self.smoothing) * own + (self.smoothing / len(self.names)) * spread)]
+
+    def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | None:
+        """Return the same by torch's own kernel."""
+        if targets.is_soft(y):
+            return None
+        epsilon, count = self.smoothing.item(), len(self.names)
+        target = self._rows(y, 1 - epsilon, epsilon / count, count, output)
+        return kernels.cross_entropy(output, target, share)
 
     def label_space(self) -> LabelSpace:
         """Return relations of ``1/K``, the diagonal included, so that ``targets(ε)`` is the T of this loss."""

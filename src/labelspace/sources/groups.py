@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import torch
 
 from labelspace import _checks
+from labelspace.compressed import GroupRows, fits
 from labelspace.space import LabelSpace, kept_mass
 
 Grouping = Mapping[str, Sequence[str]]
@@ -53,7 +54,7 @@ def groups(
 ) -> LabelSpace:
     """Return relations for grouped classes: ``A_ij = 1/(n−1)`` inside a group of ``n``, else 0.
 
-    No mass leaves a group; a taxonomy (``tree``) lets some of it go everywhere.
+    No mass leaves a group; a taxonomy (``tree``) lets some of it go everywhere. More than 8,192 classes are compressed.
 
     Args:
         groups: ``{"pets": ["cat", "dog"], …}`` or a list of lists, members being names or class indices; or the name
@@ -80,6 +81,8 @@ def groups(
     named = _named(groups)
     indexed = any(isinstance(member, int) for members in named.values() for member in members)
     names = _names(named, indexed, classes)
+    written = [member for members in named.values() for member in members if isinstance(member, str)]
+    _checks.known_names("groups", "groups", written, names)  # all at once: one by one would take K² steps
     group_of = _assign(named, names)
     missing = [name for name in names if name not in group_of]
     if missing:
@@ -89,8 +92,10 @@ def groups(
     for label, members in named.items():
         if len(members) == 1:
             warnings.warn(f"Group {label!r} has one class, {members[0]!r}: it stays one-hot.", stacklevel=2)
-    weights = (codes[:, None] == codes[None, :]).double().fill_diagonal_(0)
     source = {"builder": "groups", "groups": {k: [_name(m, names) for m in v] for k, v in named.items()}}
+    if not fits(len(names)):
+        return LabelSpace(names, GroupRows(codes), "relations", source)
+    weights = (codes[:, None] == codes[None, :]).double().fill_diagonal_(0)
     return LabelSpace(names, kept_mass(weights), "relations", source)
 
 
@@ -125,7 +130,6 @@ def _names(
 
 def _name(member: str | int, names: Sequence[str]) -> str:
     if isinstance(member, str):
-        _checks.known_names("groups", "groups", [member], names)
         return member
     if not 0 <= member < len(names):
         raise _checks.fail("groups", "groups", f"indices below {len(names)}", member)

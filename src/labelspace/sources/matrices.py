@@ -6,14 +6,15 @@ import torch
 
 from labelspace import _checks
 from labelspace._inputs import Numbers
-from labelspace.compressed import TopRows, fits
+from labelspace.compressed import OrderRows, TopRows, fits
 from labelspace.space import LabelSpace, kept_mass
 
 
 def ordinal(classes: int | Sequence[str], power: float = 1.0) -> LabelSpace:
     """Return relations for ordered classes, ``A_ij ∝ 1/|i−j|^power`` with a zero diagonal.
 
-    ``.hops`` of the result holds ``|i−j|``, so that distances are those of the ranks, also after a subset.
+    ``.hops`` of the result holds ``|i−j|``, so that distances are those of the ranks, also after a subset. More than
+    8,192 classes are compressed: a rule in place of both matrices.
 
     Args:
         classes: a number of classes, or their names in order.
@@ -31,11 +32,13 @@ def ordinal(classes: int | Sequence[str], power: float = 1.0) -> LabelSpace:
     """
     names = _checks.class_names("ordinal", classes)
     exponent = _checks.number("ordinal", "power", power, low=0)
-    ranks = torch.arange(len(names))
-    steps = (ranks[:, None] - ranks[None, :]).abs()
-    weights = steps.double().fill_diagonal_(1).pow(-exponent).fill_diagonal_(0)
     # the order is kept, since a subset may put the classes in another one
     source = {"builder": "ordinal", "power": exponent, "order": list(names)}
+    ranks = torch.arange(len(names))
+    if not fits(len(names)):
+        return LabelSpace(names, OrderRows(ranks, power=exponent), "relations", source)
+    steps = (ranks[:, None] - ranks[None, :]).abs()
+    weights = steps.double().fill_diagonal_(1).pow(-exponent).fill_diagonal_(0)
     return LabelSpace(names, kept_mass(weights), "relations", source, steps)
 
 

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from labelspace import _checks
 from labelspace.augment.named import augmentation
+from labelspace.compressed import fits
 from labelspace.criteria import Criterion, criterion_class
 from labelspace.models.classic import parse_widths
 from labelspace.records import RunFolder
@@ -24,7 +25,7 @@ from labelspace.training.build import Job, Outline, make_learner
 from labelspace.training.config import Config
 from labelspace.training.feed import HALF, Feed, preprocessing_of
 from labelspace.training.restored import held
-from labelspace.training.run import Run, finished_run, keep, own_threads_and_draws, result_of
+from labelspace.training.run import Run, finished_run, keep, own_threads_and_draws, result_of, train_job
 
 Outcome = Run | Exception
 OPTIONS = ("ignore_index", "reduction", "class_dim")
@@ -33,10 +34,10 @@ WIDEST = 256
 
 
 def eligible(config: Config) -> bool:
-    """Return whether a run can be part of a group: a plain loop over an MLP, and a loss that keeps no statistics.
+    """Return whether a run can be part of a group: a plain loop over an MLP, and a loss that remembers no samples.
 
     Example:
-        >>> eligible(Config(model="mlp-16-2")), eligible(Config(model="mlp-16-2", method="ols"))
+        >>> eligible(Config(model="mlp-16-2", method="ols")), eligible(Config(model="mlp-16-2", method="lwr"))
         (True, False)
     """
     return not obstacle(config)
@@ -71,10 +72,12 @@ def obstacle(config: Config) -> str:
     criterion = _example(config.method)
     if config.augment and not criterion.soft_targets:
         return f"method {config.method}: it takes no mixed labels"
-    stateless = not (criterion.statistics or criterion.random or criterion.full_pass)
-    stateless = stateless and config.method_options.keys().isdisjoint(criterion.end_epoch_options)
-    plain = stateless and set(criterion.needs) <= {"features"}
-    return "" if plain else f"method {config.method}: it keeps statistics, draws, or asks for more than features"
+    statistics = criterion.statistics
+    lifted = not (statistics.tables or statistics.memory or criterion.random)
+    lifted = lifted and config.method_options.keys().isdisjoint(criterion.end_epoch_options)
+    # what is observed beside the outputs is not lifted
+    plain = lifted and set(criterion.needs) <= (set() if statistics else {"features"})
+    return "" if plain else f"method {config.method}: it remembers samples, draws, or asks for more than features"
 
 
 def faster(config: Config, members: int) -> bool:
@@ -130,7 +133,8 @@ def train_together(jobs: Sequence[Job], out: str | Path | None = None) -> list[O
     """Train the jobs of one group and return their runs, in the same order, with ``path="vectorised"``.
 
     The runs leave the same folders as ``train_job`` would. What is finished in ``out`` is read, not computed. A member
-    that cannot go on (its loss is not a number, an option is out of range) gives its error and holds up no other.
+    that cannot go on (its loss is not a number, an option is out of range) gives its error and holds up no other. One
+    with relations of more than 8,192 classes is trained by itself, with the path that it has.
 
     Args:
         jobs: prepared from the configurations of one group, see ``groups``.
@@ -139,14 +143,15 @@ def train_together(jobs: Sequence[Job], out: str | Path | None = None) -> list[O
     for job in jobs:
         if reason := obstacle(job.config):
             raise _checks.fail("train_together", "jobs", "eligible, all of them", reason, "Use train_job for those.")
-    jobs = [job._replace(config=job.config.model_copy(update={"path": "vectorised"})) for job in jobs]
+    jobs = [job if _by_rule(job) else _with_path(job) for job in jobs]
     outcomes: dict[str, Outcome] = {}
     waiting: dict[str, Member] = {}
     with own_threads_and_draws(jobs[0].config), ExitStack() as locks:
         # in one order for all processes, so that no two wait for each other
         for name, job in sorted({job.config.run_name(): job for job in jobs}.items()):
             try:
-                found = _started(job, None if out is None else RunFolder(Path(out) / name), locks)
+                folder = None if out is None else RunFolder(Path(out) / name)
+                found = train_job(job, out) if _by_rule(job) else _started(job, folder, locks)
                 if isinstance(found, Member):
                     waiting[name] = found
                 else:
@@ -156,6 +161,15 @@ def train_together(jobs: Sequence[Job], out: str | Path | None = None) -> list[O
         if waiting:
             outcomes.update(zip(waiting, _trained(list(waiting.values())), strict=True))
     return [outcomes[job.config.run_name()] for job in jobs]
+
+
+def _by_rule(job: Job) -> bool:
+    """Return whether its relations are a rule, as those of many classes are: no tensor that could be stacked."""
+    return job.space is not None and not fits(len(job.space))
+
+
+def _with_path(job: Job) -> Job:
+    return job._replace(config=job.config.model_copy(update={"path": "vectorised"}))
 
 
 def _started(job: Job, folder: RunFolder | None, locks: ExitStack) -> Member | Run:

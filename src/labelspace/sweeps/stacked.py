@@ -18,6 +18,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 from labelspace.criteria.base import Criterion
 from labelspace.criteria.layout import Batch
 from labelspace.learner import Learner
+from labelspace.sweeps.running import Running
 
 
 @final
@@ -42,7 +43,10 @@ class Stack:
         self.layers = [name for name, module in first.model.named_modules() if isinstance(module, nn.Linear)]
         self.rectified = _rectified(first.model)
         self.loss = _Loss(first.criterion)
+        self.running = Running(learners)
+        self.options = {name: value for name, value in self.options.items() if name not in self.running.state}
         self._recorded: dict[torch.Size, Function] = {}
+        self._commits: Function | None = None
 
     def parameter_groups(self, weight_decay: float) -> list[dict[str, object]]:
         """Return groups for an optimizer: those of one learner, with the stacked tensors in place of its own."""
@@ -61,14 +65,28 @@ class Stack:
             x: flattened samples ``(M, B, F)``, each member's own batch.
             y: class indices ``(M, B)``, or probabilities ``(M, B, K)``.
         """
-        values = self.parameters.values()
+        running, count = self.running, len(self.parameters)
+        values = [*self.parameters.values(), *running.state.values(), *running.sums.values()]
         if y.shape not in self._recorded:
             self._recorded[y.shape] = recorded(self._step, x, y, *values)
         with torch.no_grad():
-            losses, *gradients = self._recorded[y.shape](x, y, *values)
-        for parameter, gradient in zip(values, gradients, strict=True):
+            losses, *found = self._recorded[y.shape](x, y, *values)
+        for parameter, gradient in zip(values, found[:count], strict=False):
             parameter.grad = gradient
+        running.sums = dict(zip(running.sums, found[count:], strict=True))
+        if running.is_due():
+            self._commit()
         return losses
+
+    @torch.no_grad()
+    def _commit(self) -> None:
+        running = self.running
+        tensors = [*self.options.values(), *running.state.values(), *running.sums.values()]
+        if self._commits is None:
+            running.held = (*self.options, *running.state)
+            self._commits = recorded(running.committed, *tensors)
+        running.state = dict(zip(running.state, self._commits(*tensors), strict=True))
+        running.sums = {name: torch.zeros_like(total) for name, total in running.sums.items()}
 
     @torch.no_grad()
     def scores(self, batches: Iterable[Tensor]) -> Tensor:
@@ -82,14 +100,18 @@ class Stack:
 
     def _step(self, x: Tensor, y: Tensor, *values: Tensor) -> tuple[Tensor, ...]:
         """Return losses and gradients."""
-        leaves = [value.detach().requires_grad_() for value in values]
+        count, running = len(self.parameters), self.running
+        leaves = [value.detach().requires_grad_() for value in values[:count]]
+        state = {**self.options, **dict(zip(running.state, values[count:], strict=False))}
         parameters = dict(zip(self.parameters, leaves, strict=True))
         output, features = self._network(parameters, x)
         labels = {name: value for name, value in parameters.items() if name.startswith("criterion.")}
-        losses = vmap(self._member_loss)({**labels, **self.options}, output, y, features)
+        losses = vmap(self._member_loss)({**labels, **state}, output, y, features)
         # members share nothing, so the gradient of the sum is each member's own
         gradients = torch.autograd.grad(losses.sum(), leaves, materialize_grads=True)
-        return losses.detach(), *gradients
+        sums = list(values[count + len(running.state) :])
+        seen = running.observed(state, sums, output.detach(), y) if sums else []
+        return losses.detach(), *gradients, *seen
 
     def _member_loss(self, state: dict[str, Tensor], output: Tensor, y: Tensor, features: Tensor) -> Tensor:
         loss = functional_call(self.loss, state, (output, y, features))
@@ -141,9 +163,8 @@ class _Loss(nn.Module):
 
     def forward(self, output: Tensor, y: Tensor, features: Tensor) -> Tensor:
         extras = {"features": features} if "features" in self.criterion.needs else {}
-        valid = torch.ones(output.shape[0], dtype=torch.bool)
         terms = self.criterion.terms(output, y, **extras)
-        return self.criterion._reduced(terms, Batch(output, y, valid, extras, y.shape[:1]))
+        return self.criterion._reduced(terms, Batch(output, y, None, extras, y.shape[:1]))
 
 
 def _rectified(model: nn.Module) -> list[bool]:

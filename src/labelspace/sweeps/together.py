@@ -14,7 +14,7 @@ from labelspace.records import RunFolder
 from labelspace.sweeps.stacked import Stack
 from labelspace.training.build import Job, training_labels
 from labelspace.training.config import generator
-from labelspace.training.feed import Feed, in_batches, to_minimise
+from labelspace.training.feed import Feed, fit_labels, in_batches, to_minimise
 from labelspace.training.loop import TrainingError, not_finite
 from labelspace.training.optimizer import HEAD, add_penalty, learning_rate, make_optimizer, set_rate
 
@@ -49,14 +49,14 @@ class Together:
         self.y = torch.stack([training_labels(job) for job in drawn.values()])
         self.feed = Feed(self.dataset.train, self.dataset, self.config)
         self.validation = Feed(self.dataset.validation, self.dataset, self.config)
-        self.stack = Stack([member.learner for member in members])
+        self.learners = [member.learner for member in members]
+        self.stack = Stack(self.learners)
         self.optimizer = make_optimizer(self.config, self.stack.parameter_groups(self.config.weight_decay))
         self.history: list[list[dict[str, float]]] = [[] for _ in self.jobs]
         self.failures: dict[int, TrainingError] = {}
         self.best_value = [math.inf] * len(self.jobs)
         self.best_epoch = [-1] * len(self.jobs)
-        kept = {} if self.config.best_by == "last" else self.stack.parameters
-        self.best = {name: value.clone() for name, value in kept.items()}
+        self.best: dict[int, dict[str, Tensor]] = {}  # what a member's learner held at its best epoch
 
     def run(self) -> None:
         """Train all members to the end, and go back to the epoch that is to be kept."""
@@ -68,8 +68,8 @@ class Together:
             self._end_epoch(epoch, total / len(self.feed))
             if len(self.failures) == len(self.jobs):
                 return
-        for name, value in self.best.items():
-            self.stack.parameters[name].copy_(value)
+        for number, state in self.best.items():
+            self.learners[number].load_state_dict(state)
 
     def _batches(self, epoch: int) -> Iterator[Tensor]:
         """Yield the rows of each batch for every draw, ``(draws, B)``."""
@@ -114,6 +114,11 @@ class Together:
             self.failures.setdefault(member, TrainingError(text))
 
     def _end_epoch(self, epoch: int, losses: Tensor) -> None:
+        if self.stack.running.sums:
+            self.stack.running.end_epoch()
+        for learner, draw in zip(self.learners, self.draw_of.tolist(), strict=True):
+            fit_labels(learner, self.feed, self.y[draw])
+        self.stack.running.collect()
         scores, found = self.scores(self.validation)
         if len(self.validation):
             self._note_failures(epoch, "validation loss", torch.tensor([summary["nll"] for summary in found]))
@@ -131,8 +136,8 @@ class Together:
         for number, value in enumerate(values):
             if value < self.best_value[number]:
                 self.best_value[number], self.best_epoch[number] = value, epoch
-                for name, best in self.best.items():
-                    best[number] = self.stack.parameters[name][number]
+                state = self.learners[number].state_dict()
+                self.best[number] = {name: value.detach().clone() for name, value in state.items()}
 
     def scores(self, feed: Feed) -> tuple[Tensor, list[dict[str, float]]]:
         """Return all members' scores ``(M, N, K)`` of a part of the data, and their accuracy and likelihood."""

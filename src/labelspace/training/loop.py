@@ -73,6 +73,7 @@ class Loop:
         self.optimizer = make_optimizer(self.config, self.learner.parameter_groups(self.config.weight_decay))
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.config.precision == "float16")
         self.progress = checkpoint.Progress()
+        self.judged: Measured | None = None  # validation data at the epoch that is kept, unless a resume came after it
         self._restore()
         # of the losses of this epoch; on the device, where reading it would make every step wait
         self.total = torch.tensor(self.progress.loss_sum, dtype=_devices.wide(self.device), device=self.device)
@@ -214,12 +215,12 @@ class Loop:
         """Remember the weights of the first epoch that is better than all before it."""
         state = self.progress
         if self.config.best_by == "last":
-            state.best_epoch = state.epoch
+            state.best_epoch, self.judged = state.epoch, validation
             return
         scores = validation.kept.get("scores", torch.empty(0))  # pairs of texts have none
         (value,) = to_minimise([validation.numbers], self.config.best_by, scores[None], self.validation.y)
         if value < state.best_value:
-            state.best_value, state.best_epoch = value, state.epoch
+            state.best_value, state.best_epoch, self.judged = value, state.epoch, validation
             state.best = {name: value.detach().clone() for name, value in self.learner.state_dict().items()}
 
     def _stopped(self) -> bool:

@@ -23,7 +23,7 @@ from labelspace.training.finished import Run as Run
 from labelspace.training.fitting import fitted
 from labelspace.training.loop import Loop, Report
 from labelspace.training.restored import Teacher, held
-from labelspace.training.sentences import feed_of, measured, searched, translated
+from labelspace.training.sentences import Measured, feed_of, measured, searched, translated
 
 
 def train(
@@ -111,7 +111,7 @@ def learned(job: Job, teacher: nn.Module | None = None) -> Learner:
         teacher: a model whose outputs are passed to methods that need them.
     """
     with own_threads_and_draws(job.config):
-        learner, _ = _computed(job, None, 0.0, None, teacher)
+        learner, *_ = _computed(job, None, 0.0, None, teacher)
         learner.criterion.gather()
         return learner.cpu().eval()
 
@@ -177,12 +177,12 @@ def _resumed(
 
 def _computed(
     job: Job, folder: Path | None, seconds: float, report: Report | None, teacher: nn.Module | None
-) -> tuple[Learner, Progress]:
-    """Train a network, or fit an estimator."""
+) -> tuple[Learner, Progress, Measured | None]:
+    """Train a network, or fit an estimator; return also what it did on validation data, where that is known."""
     if models.is_fitted(job.config.model):
-        return fitted(job)
+        return *fitted(job), None
     loop = Loop(job, folder, seconds=seconds, report=report, teacher=teacher)
-    return loop.run(), loop.progress
+    return loop.run(), loop.progress, loop.judged
 
 
 def keep(run: Run, folder: RunFolder) -> None:
@@ -200,13 +200,15 @@ def keep(run: Run, folder: RunFolder) -> None:
     )
 
 
-def _finished(job: Job, learner: Learner, state: Progress, folder: Path | None) -> Run:
+def _finished(job: Job, learner: Learner, state: Progress, judged: Measured | None, folder: Path | None) -> Run:
     learner.criterion.gather()
+    known = {"validation": judged}
     scores, numbers = {}, {}
     texts: dict[str, list[str]] = {}
     for part in ("validation", "test"):
         split = job.dataset.parts[part]
-        numbers[part], kept = measured(learner, feed_of(split, job.dataset, job.config), job.config)
+        found = known.get(part) or measured(learner, feed_of(split, job.dataset, job.config), job.config)
+        numbers[part], kept = dict(found.numbers), found.kept
         scores.update({f"{part}_{name}": value for name, value in kept.items()})
         if job.dataset.kind == "sequences":
             texts[part], quality = translated(learner, split, job)

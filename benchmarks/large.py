@@ -1,0 +1,240 @@
+"""What tens of thousands of classes cost: the step of learned labels, linear layer and loss in one, and builders.
+
+Run ``python benchmarks/large.py [--what optimizer step memory builders] [--repeats 7]``. One thread. Times are medians
+of CPU time, rivals interleaved in one process. Memory is the highest resident size of a process of its own, less that
+before, less the gradients, which are the result.
+"""
+
+import argparse
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from statistics import median
+
+import torch
+from torch import Tensor, nn
+
+from labelspace import (
+    LabelEmbedding,
+    LearnableSmoothing,
+    Learner,
+    SemanticSmoothing,
+    UniformSmoothing,
+    groups,
+    linear_loss,
+    optim,
+    ordinal,
+    uniform,
+)
+from labelspace.criteria import targets
+from results import record
+
+CLASSES, FEATURES = 50_000, 512
+METHODS: dict[str, Callable[[], nn.Module]] = {
+    "onehot": lambda: UniformSmoothing(CLASSES, smoothing=0.0),
+    "uniform": lambda: UniformSmoothing(CLASSES),
+    "semantic, order by rule": lambda: SemanticSmoothing(ordinal(CLASSES)),
+    "semantic, groups by rule": lambda: SemanticSmoothing(
+        groups([list(range(start, start + 50)) for start in range(0, CLASSES, 50)], CLASSES)
+    ),
+    "lls rank=64": lambda: LearnableSmoothing(CLASSES, rank=64),
+    "lls top=32": lambda: LearnableSmoothing(ordinal(CLASSES), top=32),
+    "labelemb rank=100": lambda: LabelEmbedding(CLASSES, in_features=FEATURES, rank=100),
+}
+
+
+def taken(call: Callable[[], object]) -> float:
+    start = time.thread_time()
+    call()
+    return time.thread_time() - start
+
+
+def interleaved(calls: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    for call in calls.values():
+        call()
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(repeats):
+        for name, call in calls.items():
+            times[name].append(taken(call))
+    return {name: median(of) for name, of in times.items()}
+
+
+def optimizer(repeats: int) -> None:
+    """Print the parts of a step of LLS, K = 8,192, with dense and with lazy steps, and how far they drift apart."""
+    classes, found = 8192, {}
+    pairs = {}
+    for name, kind in (("dense", torch.optim.SGD), ("lazy", optim.SGD)):
+        torch.manual_seed(0)
+        learner = Learner(nn.Linear(32, classes), LearnableSmoothing(classes))
+        made = kind(learner.parameter_groups(rows=True), lr=0.1, momentum=0.9)
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(made, 200)
+        pairs[name] = (learner, made, schedule, {"loss": [], "step": []})
+    generator = torch.Generator().manual_seed(1)
+    for _ in range(200):
+        x, y = torch.randn(128, 32, generator=generator), torch.randint(classes, (128,), generator=generator)
+        for learner, made, schedule, times in pairs.values():
+            made.zero_grad()
+            times["loss"].append(taken(lambda: learner(x, y).backward()))  # noqa: B023 - called at once
+            times["step"].append(taken(made.step))
+            schedule.step()
+    with torch.no_grad():
+        difference = (pairs["dense"][0].criterion.label_logits - pairs["lazy"][0].criterion.label_logits).abs().max()
+    for name, (_, _, _, times) in pairs.items():
+        found[name] = {part: median(times[part]) for part in ("loss", "step")}
+    row = {
+        "what": "LLS K=8,192 N=128, momentum, cosine schedule, 200 steps",
+        "step_ms": round(1e3 * found["lazy"]["step"], 2),
+        "rival_ms": round(1e3 * found["dense"]["step"], 2),
+        "ratio": round(found["dense"]["step"] / found["lazy"]["step"], 1),
+        **rows_alone(classes, repeats),
+        "whole_ms": round(1e3 * sum(found["lazy"].values()), 1),
+        "whole_rival_ms": round(1e3 * sum(found["dense"].values()), 1),
+        "difference": f"{float(difference):.1e}",
+    }
+    print(row)
+    record("large", row)
+
+
+def rows_alone(classes: int, repeats: int) -> dict[str, float]:
+    """Return what rows of Q cost without the loss: read them, give them a gradient, take the step."""
+    y, above, calls = torch.randint(classes, (128,)), torch.randn(128, classes), {}
+    for name, kind in (("rows_rival_ms", torch.optim.SGD), ("rows_ms", optim.SGD)):
+        criterion = LearnableSmoothing(classes)
+        made = kind([{"params": list(criterion.parameters()), "rows": True}], lr=0.1, momentum=0.9)
+
+        def call(criterion: LearnableSmoothing = criterion, made: torch.optim.Optimizer = made) -> None:
+            made.zero_grad()
+            targets.rows(criterion.label_logits, y).backward(above)
+            made.step()
+
+        calls[name] = call
+    return {name: round(1e3 * used, 2) for name, used in interleaved(calls, repeats).items()}
+
+
+def step(repeats: int) -> None:
+    """Print full steps (linear, loss, backward, SGD with momentum) at N=128, beside plain linear + cross-entropy."""
+    for name, build in METHODS.items():
+        torch.manual_seed(0)
+        calls = {}
+        x, y = torch.randn(128, FEATURES), torch.randint(CLASSES, (128,))
+        criterion = build()
+        for kind in ("plain", "chunks"):
+            head = nn.Linear(FEATURES, CLASSES)
+            own = list(criterion.parameters()) if kind == "chunks" else []
+            made = torch.optim.SGD([*head.parameters(), *own], lr=0.01, momentum=0.9)
+            calls[kind] = one_step(kind, head, criterion, made, x, y)
+        times = interleaved(calls, repeats)
+        state = sum(each.numel() * each.element_size() for each in (*criterion.parameters(), *criterion.buffers()))
+        row = {
+            "what": f"full step, N=128, {name}",
+            "step_ms": round(1e3 * times["chunks"], 1),
+            "rival_ms": round(1e3 * times["plain"], 1),
+            "ratio": round(times["chunks"] / times["plain"], 2),
+            "state_share": f"{state / (4 * CLASSES**2):.2%}",
+        }
+        print(row, flush=True)
+        record("large", row)
+
+
+def one_step(
+    kind: str, head: nn.Linear, criterion: nn.Module, made: torch.optim.Optimizer, x: Tensor, y: Tensor
+) -> Callable[[], None]:
+    def call() -> None:
+        made.zero_grad()
+        loss_of(kind, head, criterion, x, y).backward()
+        made.step()
+
+    return call
+
+
+def loss_of(kind: str, head: nn.Linear, criterion: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    if kind == "plain":
+        return nn.functional.cross_entropy(head(x), y)
+    if kind == "torch":
+        return nn.functional.linear_cross_entropy(x, head.weight, y, linear_bias=head.bias)
+    if kind == "whole":
+        extras = {"features": x} if criterion.needs else {}
+        return criterion(head(x), y, **extras)
+    return linear_loss(criterion, x, head.weight, head.bias, y)
+
+
+def one_process(name: str, kind: str) -> None:
+    """Print CPU seconds and the highest memory of one linear + loss + backward at N=1,024."""
+    torch.manual_seed(0)
+    criterion, head = METHODS[name](), nn.Linear(FEATURES, CLASSES)
+    x, y = torch.randn(1024, FEATURES, requires_grad=True), torch.randint(CLASSES, (1024,))
+    loss_of(kind, head, criterion, x[:2], y[:2]).backward()  # what is made once
+    learning = [x, *head.parameters(), *(criterion.parameters() if kind in ("whole", "chunks") else ())]
+    for tensor in learning:
+        tensor.grad = None
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")  # the highest resident size starts anew
+    before = resident("VmRSS")
+    start = time.thread_time()
+    loss_of(kind, head, criterion, x, y).backward()
+    used = time.thread_time() - start
+    results = sum(t.grad.numel() * t.grad.element_size() for t in learning if t.grad is not None) / 2**20
+    print(used, resident("VmHWM") - before - results)
+
+
+def resident(kind: str) -> float:
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) / 1024 for line in file if line.startswith(kind))
+
+
+def memory(repeats: int) -> None:
+    """Print time and memory of linear + loss at N=1,024 in chunks, and of the form that makes all scores."""
+    for name in METHODS:
+        kinds = ("whole", "chunks", *(("plain", "torch") if name == "onehot" else ()))
+        found: dict[str, list[list[float]]] = {kind: [] for kind in kinds}
+        for _ in range(max(1, repeats // 3)):
+            for kind in kinds:
+                command = [sys.executable, __file__, "--process", name, kind]
+                done = subprocess.run(command, capture_output=True, text=True, check=True)
+                found[kind].append([float(number) for number in done.stdout.split()])
+        times = {kind: median(run[0] for run in runs) for kind, runs in found.items()}
+        sizes = {kind: median(run[1] for run in runs) for kind, runs in found.items()}
+        for kind in kinds[1:]:
+            row = {
+                "what": f"linear + loss, N=1,024, {name}, {kind}",
+                "step_ms": round(1e3 * times[kind]),
+                "rival_ms": round(1e3 * times["whole"]),
+                "ratio": round(times[kind] / times["whole"], 2),
+                "memory_mib": round(sizes[kind]),
+                "rival_memory_mib": round(sizes["whole"]),
+            }
+            print(row, flush=True)
+            record("large", row)
+
+
+def builders(repeats: int) -> None:
+    """Print how long spaces of 50,000 classes take to build, and the highest memory of the process so far."""
+    made = {"ordinal": lambda: ordinal(CLASSES), "uniform": lambda: uniform(CLASSES)}
+    made["groups"] = lambda: groups([list(range(start, start + 50)) for start in range(0, CLASSES, 50)], CLASSES)
+    for name, build in made.items():
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        used = taken(build)
+        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+        row = {"what": f"build {name}, K=50,000", "step_ms": round(1e3 * used), "memory_mib": round(grown)}
+        print(row)
+        record("large", row)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--what", nargs="+", default=["builders", "optimizer", "step", "memory"])
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--process", nargs=2)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    if options.process:
+        one_process(*options.process)
+        return
+    for what in options.what:
+        globals()[what](options.repeats)
+
+
+if __name__ == "__main__":
+    main()

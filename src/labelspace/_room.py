@@ -1,0 +1,42 @@
+"""Whether what a method would hold for many classes fits into memory, asked before it is taken."""
+
+import os
+from pathlib import Path
+
+import torch
+
+from labelspace import _checks, _devices
+
+SHARE = 0.5  # of free memory that the state of a criterion may take: gradients and an optimizer want as much again
+VARIABLE = "LABELSPACE_FREE_MEMORY"  # bytes, for whoever knows better
+
+
+def free_memory() -> int:
+    """Return the bytes that are free on the CPU, or what the environment says; 0 where nobody knows."""
+    stated = os.environ.get(VARIABLE, "")
+    if stated.isdecimal():
+        return int(stated)
+    found = Path("/proc/meminfo")
+    lines = found.read_text().splitlines() if found.exists() else []
+    sizes = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
+    return sizes[0] if sizes else _devices.free_memory(torch.device("cpu"))
+
+
+def check_state(owner: str, classes: int, tables: int = 1) -> None:
+    """Refuse tables of all pairs of classes that would take more than half of the free memory.
+
+    Args:
+        owner: the method.
+        classes: K.
+        tables: how many ``(K, K)`` tables of single precision it holds.
+
+    Example:
+        >>> check_state("LearnableSmoothing", 10)
+    """
+    wanted, free = 4 * classes * classes * tables, free_memory()
+    if wanted < 2**28 or not free or wanted <= SHARE * free:  # what is small needs no question
+        return
+    expected = f"so few that {classes:,} × {classes:,} numbers take at most half of the free memory"
+    got = f"{wanted / 2**30:,.1f} GiB of {free / 2**30:,.1f} GiB"
+    remedy = "LearnableSmoothing has rank= and top= for many classes, LabelEmbedding rank=."
+    raise _checks.fail(owner, "labels", expected, got, remedy)
