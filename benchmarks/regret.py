@@ -12,7 +12,6 @@ validation data. Of small sets several splits are made, and means over them coun
 """
 
 import argparse
-import csv
 import tempfile
 import time
 from collections import Counter
@@ -21,13 +20,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from sklearn import datasets
 from untuned_sets import SETS as TABLES
 from untuned_sets import grades, limited, loaded
 
 import labelspace
-from results import commit, processor
+from results import more, write
 
 HERE = Path(__file__).resolve().parent
 CLOTHES = [
@@ -118,15 +116,11 @@ def line(name: str, found: Sequence[Found]) -> dict[str, object]:
         "its cost": f"{taken:.4f}",
         "cheapest": cheapest,
         "its": f"{mean[cheapest]:.4f}",
-        "regret": _more(taken, mean[cheapest]),
-        "hindsight": _more(taken, best),
+        "regret": more(taken, mean[cheapest]),
+        "hindsight": more(taken, best),
         "splits": len(found),
         "seconds": f"{sum(each.seconds for each in found):.0f}",
     }
-
-
-def _more(cost: float, than: float) -> str:
-    return f"{cost / than - 1:+.1%}" if than else "0" if not cost else "inf"
 
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -143,7 +137,6 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> None:
     options = parsed(arguments)
     rows: list[dict[str, object]] = []
-    facts = {"processor": processor(), "torch": torch.__version__, "commit": commit()}
     for name in options.sets:
         splits = range(options.splits if name in SMALL else 1)
         try:
@@ -152,11 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"{name} is left out: {error}", flush=True)
             continue
         print("  ".join(f"{title} {value}" for title, value in rows[-1].items()), flush=True)
-        options.out.parent.mkdir(exist_ok=True)
-        with options.out.open("w", newline="") as file:  # after each set, which may have taken minutes
-            writer = csv.DictWriter(file, [*rows[0], *facts])
-            writer.writeheader()
-            writer.writerows({**row, **facts} for row in rows)
+        write(options.out, rows)  # after each set, which may have taken minutes
 
 
 if __name__ == "__main__":

@@ -34,6 +34,21 @@ def record(name: str, row: dict[str, object]) -> Path:
     return path
 
 
+def write(path: Path, rows: list[dict[str, object]]) -> None:
+    """Write a whole table, each row with processor, torch version and commit."""
+    facts = {"processor": processor(), "torch": torch.__version__, "commit": commit()}
+    path.parent.mkdir(exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, [*(rows[0] if rows else ()), *facts])
+        writer.writeheader()
+        writer.writerows({**row, **facts} for row in rows)
+
+
+def more(cost: float, than: float) -> str:
+    """Return by how much one cost is above another, in percent."""
+    return f"{cost / than - 1:+.1%}" if than else "0" if not cost else "inf"
+
+
 def processor() -> str:
     """Return the processor's name."""
     info = Path("/proc/cpuinfo")

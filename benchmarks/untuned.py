@@ -12,7 +12,6 @@ sets the mean over several splits counts. One table is printed and written to ``
 """
 
 import argparse
-import csv
 import tempfile
 import time
 from collections.abc import Sequence
@@ -20,13 +19,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from untuned_sets import SETS, SMALL, Task
 
 import labelspace
 from labelspace.comparison.rivals import BOOSTING, FOREST, LOGISTIC, VECTORS
 from labelspace.results import Row
-from results import commit, processor
+from results import more, write
 
 HERE = Path(__file__).resolve().parent
 # all that suit the data, also where `auto` would leave them out to save time; boosting takes minutes on pictures
@@ -87,17 +85,13 @@ def line(name: str, found: Sequence[Found]) -> dict[str, object]:
         "its cost": f"{network:.4f}",
         "best rival": rival,
         "rival's cost": f"{mean[rival]:.4f}",
-        "difference": _more(network, mean[rival]),
+        "difference": more(network, mean[rival]),
         "taken": "/".join(dict.fromkeys(each.taken for each in found)),
         "taken costs": f"{taken:.4f}",
-        "regret": _more(taken, least),
+        "regret": more(taken, least),
         "splits": len(found),
         "seconds": f"{sum(each.seconds for each in found):.0f}",
     }
-
-
-def _more(cost: float, than: float) -> str:
-    return f"{cost / than - 1:+.1%}" if than else "0" if not cost else "inf"
 
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -122,12 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"{name} is left out: {error}", flush=True)
             continue
         print("  ".join(f"{title} {value}" for title, value in rows[-1].items()), flush=True)
-    options.out.parent.mkdir(exist_ok=True)
-    with options.out.open("w", newline="") as file:
-        facts = {"processor": processor(), "torch": torch.__version__, "commit": commit()}
-        writer = csv.DictWriter(file, [*(rows[0] if rows else ()), *facts])
-        writer.writeheader()
-        writer.writerows({**row, **facts} for row in rows)
+    write(options.out, rows)
 
 
 if __name__ == "__main__":
