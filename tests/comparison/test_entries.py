@@ -147,3 +147,10 @@ def test_methods_with_nothing_to_tune(method: str, order: LabelSpace) -> None:
 def test_default_methods_have_the_same_number_of_trials(method: str, order: LabelSpace) -> None:
     expected = 1 if method == "onehot" else TRIALS
     assert len(make_entries([method], order, order, {})[0].trials()) == expected
+
+
+def test_a_whole_strength_stays_whole() -> None:
+    """What is written down of a trial is a float, and classifiers refuse 1.0 leaves."""
+    leaves = Entry("ExtraTrees", "onehot", "rival", None, "min_samples_leaf", "leaf", (1, 2, 5))
+    assert repr(leaves.at(1.0)) == "{'min_samples_leaf': 1}"
+    assert repr(leaves._replace(values=(0.5, 1.0)).at(1.0)) == "{'min_samples_leaf': 1.0}"

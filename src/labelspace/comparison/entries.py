@@ -73,7 +73,9 @@ class Entry(NamedTuple):
         return [self.at(value) for value in self.values] if self.option is not None else [dict(self.options)]
 
     def at(self, value: float | None) -> Options:
-        """Return the options of one strength; None for a method that has none."""
+        """Return the options of one strength; None for a method that has none. Of whole numbers it is one, too."""
+        if value is not None and self.values and all(isinstance(each, int) for each in self.values):
+            value = int(value)  # what is written down of a trial is a float
         return dict(self.options) if self.option is None else {**self.options, self.option: value}
 
 
