@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 
 from comparison.small import SMALL, TINY, single, write_table
 from labelspace.comparison import Comparison, classified, compare
+from labelspace.comparison.ends import FURTHER
 from labelspace.comparison.outcome import Scores
 from labelspace.decisions.decision import Decision
 from labelspace.records import FILES
@@ -158,7 +159,7 @@ def test_what_each_row_is(finished: Comparison) -> None:
     assert nothing == [None, None, None, None, False, False]
     assert len(reference["trials"]) == 1
     for label in LABELS[1:]:
-        assert len(rows[label]["trials"]) == 5
+        assert 5 <= len(rows[label]["trials"]) <= 5 + FURTHER  # those beyond an end where the best lies there
         assert rows[label]["strength"]["value"] in [trial["value"] for trial in rows[label]["trials"]]
         assert set(rows[label]["change"]) >= {"estimate", "low", "high", "level", "note"}
     assert sum(row["winner"] for row in rows.values()) == 1
@@ -172,7 +173,7 @@ def _tried(row: dict[str, Any]) -> float:
 def test_strengths_and_winner_are_the_cheapest_on_validation_data(finished: Comparison) -> None:
     for row in single(finished)[1:]:
         # one seed for all strengths, three for the two that were best with it
-        assert sorted(trial["seeds"] for trial in row["trials"]) == [1, 1, 1, 3, 3]
+        assert sorted(trial["seeds"] for trial in row["trials"])[-3:] == [1, 3, 3]
         tried = [trial for trial in row["trials"] if trial["seeds"] == 3]
         best = min(tried, key=lambda trial: trial["validation_cost"])
         assert row["strength"]["value"] == best["value"]
