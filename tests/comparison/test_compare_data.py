@@ -273,9 +273,9 @@ def test_all_default_methods_on_a_small_table(tmp_path: Path) -> None:
     labels = [row["label"] for row in found.content["rows"]]
     assert labels[0] == "one-hot"
     methods = [row["method"] for row in found.content["rows"] if row["role"] == "method"]
-    assert methods == ["uniform", "semantic", "mixed", "lls", "lwal", "labelemb", "ols"]
-    assert labels[8:] == ["semantic shuffled", "semantic random"]
-    assert {len(row["trials"]) for row in found.content["rows"][1:]} == {5}
+    assert methods == ["uniform", "maxent", "semantic", "mixed", "lls", "lwal", "labelemb", "ols"]
+    # one more or two where the best strength lies at an end
+    assert {len(row["trials"]) for row in found.content["rows"] if row["role"] == "method"} <= {5, 6, 7}
     assert not [warning for warning in found.warnings if "failed" in warning]
 
 
