@@ -13,6 +13,7 @@ from labelspace._checks import Option
 from labelspace._devices import may_look_at
 from labelspace.criteria import reducing, targets
 from labelspace.criteria.layout import Batch, Layout, check_device, is_plain, likeliest, no_autocast
+from labelspace.criteria.soundness import Rows, only_sound
 from labelspace.criteria.statistics import Statistics, StatisticsModule
 from labelspace.criteria.targets import IGNORED, Common, Labels, Reduction, Share, Term, Tuned, with_common
 from labelspace.space import LabelSpace
@@ -112,7 +113,7 @@ class Criterion(StatisticsModule, ABC):
             commit_every if commit_every is None else _checks.whole(owner, "commit_every", commit_every, low=1)
         )
         self.float_options: dict[str, float] = {}
-        self.statistics = Statistics(sums or {}, tables or {}, memory or {})
+        self._hold(Statistics(sums or {}, tables or {}, memory or {}))
         self.register_buffer(
             "weight",
             None if weight is None else _checks.class_vector(owner, "weight", weight, len(self.names)),
@@ -290,6 +291,10 @@ class Criterion(StatisticsModule, ABC):
         """Return whether a method with these options needs a LabelSpace."""
         return cls.requires_space
 
+    def sound(self, rows: Rows) -> Rows:
+        """Return rows of which those that are not finite are as if ignored: nothing is to be learnt from them."""
+        return only_sound(rows, logits="output" in self.class_axes)
+
     def over_batch(self, tensor: Tensor) -> Tensor:
         """Return the sum of a batch statistic over all ranks, with gradient. For methods of scope ``"batch"``."""
         return _distributed.differentiable_sum_over_ranks(tensor) if self._synchronised() else tensor
@@ -307,11 +312,12 @@ class Criterion(StatisticsModule, ABC):
     def _loss(self, output: Tensor, y: Tensor, extras: dict[str, Tensor]) -> Tensor:
         batch = self._layout().batch(output, y, extras)
         check_device(type(self).__name__, output, self)
-        loss = self._at_once(batch)
-        if loss is None:
-            loss = self._reduced(self.terms(batch.output, batch.y, **batch.extras), batch)
+        at_once = self._at_once(batch)
+        loss = self._reduced(self.terms(batch.output, batch.y, **batch.extras), batch) if at_once is None else at_once
         if self.training and self.statistics and torch.is_grad_enabled():
-            self._observe(batch.output, batch.y, batch.valid, batch.extras)
+            rows = Rows(batch.output, batch.y, batch.valid, batch.extras)
+            # what was computed at once is finite, and so was all that went into it
+            self._observe(rows if at_once is not None and not batch.extras else self.sound(rows))
         return loss
 
     def _needed(self, name: str, value: Tensor | None) -> Tensor:
@@ -343,7 +349,7 @@ class Criterion(StatisticsModule, ABC):
         if loss is None or not math.isfinite(loss.item()):
             return None
         if self.training and self.statistics and torch.is_grad_enabled():
-            self._observe(output, y, None, {})
+            self._observe(Rows(output, y, None, {}))
         return loss
 
     def _at_once(self, batch: Batch) -> Tensor | None:
@@ -376,5 +382,4 @@ class Criterion(StatisticsModule, ABC):
             return tensor.to(moved.device) if half else moved
 
         super()._apply(kept, recurse)  # type: ignore[no-untyped-call]
-        self.statistics.apply(kept)
         return self
