@@ -17,6 +17,7 @@ HELPERS = {
     "layout",
     "reducing",
     "registry",
+    "soundness",
     "statistics",
     "targets",
 }

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from labelspace import _checks, _distributed, _packages
 from labelspace.criteria.base import Criterion
+from labelspace.criteria.layout import ROUNDED
 from labelspace.criteria.targets import IGNORED
 from labelspace.integrations._found import check_criterion, check_optimized
 from labelspace.integrations.trackers import log_labels
@@ -239,9 +240,10 @@ def _weight(criterion: Criterion, y: Tensor) -> Tensor:
     if criterion.ignore_index >= 0:
         rows = rows * rows.new_tensor([place != criterion.ignore_index for place in range(rows.shape[-1])])
     mass = rows.sum(dim=-1)
+    counts = torch.where((mass - 1).abs() <= ROUNDED, 1, mass)  # as the loss counts them
     if weight is None:
-        return (mass > 0).sum()
-    return ((rows * weight.to(rows)).sum(dim=-1) / torch.where(mass > 0, mass, 1)).sum()
+        return counts.sum()
+    return (counts * (rows * weight.to(rows)).sum(dim=-1) / torch.where(mass > 0, mass, 1)).sum()
 
 
 def _check_ranks(args: Any, criterion: Criterion) -> None:
