@@ -15,6 +15,7 @@ HELPERS = {
     "kernels",
     "known",
     "layout",
+    "nearness_kernel",
     "reducing",
     "registry",
     "soundness",
