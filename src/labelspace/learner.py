@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from labelspace import _checks
 from labelspace.criteria.base import Criterion
 from labelspace.criteria.layout import likeliest
+from labelspace.criteria.options import IGNORED_BY_DDP, ignored_by_ddp
 from labelspace.top_targets import TopTargets
 
 
@@ -43,6 +44,7 @@ class Learner(nn.Module):
             raise _checks.fail_type("Learner", "criterion", "a labelspace criterion", type(criterion).__name__, remedy)
         self.model = model
         self.criterion = criterion
+        setattr(self, IGNORED_BY_DDP, ignored_by_ddp(model, "model") + ignored_by_ddp(criterion, "criterion"))
 
     def forward(self, x: object, y: Tensor | TopTargets | None = None, **extras: Tensor | TopTargets) -> Tensor:
         """Return scores without ``y``, the loss with it.

@@ -16,6 +16,8 @@ HELPERS = {
     "known",
     "layout",
     "nearness_kernel",
+    "options",
+    "nearness_kernel",
     "reducing",
     "registry",
     "soundness",

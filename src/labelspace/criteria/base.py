@@ -2,13 +2,13 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import ClassVar, Literal, NamedTuple, Unpack, final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar, Literal, NamedTuple, final
 
 import torch
 from torch import Tensor, nn
 
-from labelspace import _checks, _devices, _distributed
+from labelspace import _checks, _distributed, _sharded
 from labelspace._checks import Option
 from labelspace._devices import may_look_at
 from labelspace.criteria import reducing, targets
@@ -114,18 +114,17 @@ class Criterion(StatisticsModule, ABC):
         self.commit_every = (
             commit_every if commit_every is None else _checks.whole(owner, "commit_every", commit_every, low=1)
         )
-        self.float_options: dict[str, float] = {}
         self._hold(Statistics(sums or {}, tables or {}, memory or {}))
-        self.register_buffer(
-            "weight",
-            None if weight is None else _checks.class_vector(owner, "weight", weight, len(self.names)),
-        )
+        of_class = None if weight is None else _checks.class_vector(owner, "weight", weight, len(self.names))
+        self.constant("weight", of_class)
         if commit_every is not None and commit_every > 1:
             self.register_buffer("steps_observed", torch.zeros((), dtype=torch.int64))
 
     def __init_subclass__(cls, **keywords: object) -> None:
         """Write the common options into the signature, where people and ``make_criterion`` look for names."""
         super().__init_subclass__(**keywords)
+        for name in {"label_space", "target_matrix", "renew"} & vars(cls).keys():
+            setattr(cls, name, _sharded.with_whole_parameters(vars(cls)[name]))
         cls.__signature__ = with_common(cls.__init__, Criterion.__init__)  # type: ignore[attr-defined]
 
     # ------------------------------------------------------------------ what a method writes
@@ -136,7 +135,7 @@ class Criterion(StatisticsModule, ABC):
 
     @abstractmethod
     def label_space(self) -> LabelSpace:
-        """Return the label space the method uses or has learned."""
+        """Return the label space the method uses or has learned; of sharded parameters, every rank calls it."""
 
     @classmethod
     @abstractmethod
@@ -257,18 +256,6 @@ class Criterion(StatisticsModule, ABC):
         share = strength.detach().cpu().double() if isinstance(strength, Tensor) else strength
         return (1 - share) * torch.eye(len(self.names), dtype=torch.float64) + share * spread.detach().cpu().double()
 
-    def number(self, name: str) -> Tensor | float:
-        """Return a float option as a number where it can be looked at, which saves a kernel for each use of it."""
-        value = self._buffers[name]
-        assert value is not None
-        return value.item() if may_look_at(value) and not value.requires_grad else value
-
-    def option(self, name: str, value: object, **interval: Unpack[_checks.Interval]) -> None:
-        """Register a float option as a 0-dim float64 tensor under its own name, so that vmap can run many values."""
-        checked = _checks.number(type(self).__name__, name, value, **interval)
-        self.register_buffer(name, torch.tensor(checked, dtype=torch.float64), persistent=False)
-        self.float_options = {**self.float_options, name: checked}
-
     @classmethod
     def resolved(
         cls, preset: str | None, defaults: Mapping[str, object], given: Mapping[str, object]
@@ -382,19 +369,3 @@ class Criterion(StatisticsModule, ABC):
 
     def _reduced(self, terms: Sequence[Term], batch: Batch) -> Tensor:
         return reducing.reduced(terms, batch, self._buffers["weight"], self.reduction, self._synchronised())
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Criterion":
-        options = {id(self._buffers[name]): value for name, value in self.float_options.items()}
-
-        def kept(tensor: Tensor) -> Tensor:
-            if id(tensor) in options:
-                device = fn(tensor.to(torch.float32)).device  # which can go anywhere
-                if tensor.is_meta:
-                    return torch.tensor(options[id(tensor)], dtype=_devices.wide(device), device=device)
-                return _devices.widest(tensor, device)
-            moved = fn(tensor)
-            half = moved.dtype in (torch.float16, torch.bfloat16)
-            return tensor.to(moved.device) if half else moved
-
-        super()._apply(kept, recurse)  # type: ignore[no-untyped-call]
-        return self

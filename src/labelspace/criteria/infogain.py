@@ -73,8 +73,8 @@ class Infogain(Criterion):
         relations = labels.relations() if matrix is None else None
         self.source = {"builder": "infogain"} if relations is None else relations.source
         self.hops = None if relations is None else relations.hops
-        self.register_buffer("relations", None if relations is None else relations.matrix.clone())
-        self.register_buffer("matrix", None if matrix is None else self._checked(matrix))
+        self.constant("relations", None if relations is None else relations.matrix.clone())
+        self.constant("matrix", None if matrix is None else self._checked(matrix))
 
     def _checked(self, matrix: Tensor | Sequence[Sequence[float]]) -> Tensor:
         owner = type(self).__name__

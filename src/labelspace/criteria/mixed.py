@@ -121,7 +121,7 @@ class MixedCrossEntropy(Criterion):
         self.option("margin_penalty", margin_penalty, low=0)
         self._keep_margin(margin)
         self.source, self.hops = space.relations().source, space.hops
-        self.register_buffer("relations", space.relations().matrix.clone())
+        self.constant("relations", space.relations().matrix.clone())
         if self.learn is not None:
             self._make_parameters(float(smoothing))
 
@@ -141,7 +141,7 @@ class MixedCrossEntropy(Criterion):
         each = _checks.class_vector(type(self).__name__, "margin", margin, len(self.names)).float()
         if bool((each >= 1).any()):
             raise _checks.fail(type(self).__name__, "margin", "numbers in [0, 1)", f"{each.max().item():g}")
-        self.register_buffer("margin", each)
+        self.constant("margin", each)
 
     def _make_parameters(self, epsilon: float) -> None:
         count = len(self.names)

@@ -61,7 +61,7 @@ class SemanticSmoothing(Criterion):
         self.source, self.hops = known.source, known.hops
         # of many classes the rule alone is kept, which is no part of the state: it comes with the space
         self.rule = None if fits(len(space)) else known.rule
-        self.register_buffer("relations", known.matrix.clone() if self.rule is None else None)
+        self.constant("relations", known.matrix.clone() if self.rule is None else None)
         self._rows = targets.TargetRows()
 
     def terms(self, output: Tensor, y: Tensor) -> list[Term]:

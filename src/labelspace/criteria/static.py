@@ -101,7 +101,7 @@ class StaticLabels(Criterion):
         self.loss = str(self.choose("loss", chosen["loss"], ["huber", "mse", "cosine"]))
         self.kind = space.kind
         self.source, self.hops = space.source, space.hops
-        self.register_buffer("label_matrix", _distinct(space).clone())
+        self.constant("label_matrix", _distinct(space).clone())
         self.option("scale", _factor(chosen["scale"], space.matrix), low=0, open_low=True)
         # unlike other options it is saved: weights trained on one scale predict nonsense on another
         self.register_buffer("scale", self.scale)
