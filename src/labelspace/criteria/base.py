@@ -12,7 +12,8 @@ from labelspace import _checks, _devices, _distributed
 from labelspace._checks import Option
 from labelspace._devices import may_look_at
 from labelspace.criteria import reducing, targets
-from labelspace.criteria.layout import Batch, Layout, check_device, is_plain, likeliest, no_autocast
+from labelspace.criteria.layout import Batch, Layout, check_device, is_plain, is_plain_beside, likeliest, no_autocast
+from labelspace.criteria.soundness import Rows, only_sound
 from labelspace.criteria.statistics import Statistics, StatisticsModule
 from labelspace.criteria.targets import IGNORED, Common, Labels, Reduction, Share, Term, Tuned, with_common
 from labelspace.space import LabelSpace
@@ -112,7 +113,7 @@ class Criterion(StatisticsModule, ABC):
             commit_every if commit_every is None else _checks.whole(owner, "commit_every", commit_every, low=1)
         )
         self.float_options: dict[str, float] = {}
-        self.statistics = Statistics(sums or {}, tables or {}, memory or {})
+        self._hold(Statistics(sums or {}, tables or {}, memory or {}))
         self.register_buffer(
             "weight",
             None if weight is None else _checks.class_vector(owner, "weight", weight, len(self.names)),
@@ -194,8 +195,8 @@ class Criterion(StatisticsModule, ABC):
         """
         if isinstance(y, TopTargets):
             y = y.dense(len(self.names), self.class_dim)
-        elif sample_weight is None and not self.needs and type(self).summed is not Criterion.summed:
-            loss = self._quickly(output, y)
+        elif sample_weight is None and self.needs in ((), ("features",)) and type(self).summed is not Criterion.summed:
+            loss = self._quickly(output, y, {"features": features} if self.needs else {})
             if loss is not None:
                 return loss
         extras: dict[str, Tensor] = {}
@@ -297,6 +298,10 @@ class Criterion(StatisticsModule, ABC):
         """Return whether a method with these options needs a LabelSpace."""
         return cls.requires_space
 
+    def sound(self, rows: Rows) -> Rows:
+        """Return rows of which those that are not finite are as if ignored: nothing is to be learnt from them."""
+        return only_sound(rows, logits="output" in self.class_axes)
+
     def over_batch(self, tensor: Tensor) -> Tensor:
         """Return the sum of a batch statistic over all ranks, with gradient. For methods of scope ``"batch"``."""
         return _distributed.differentiable_sum_over_ranks(tensor) if self._synchronised() else tensor
@@ -311,16 +316,15 @@ class Criterion(StatisticsModule, ABC):
         owner, dims = type(self).__name__, (len(self.names), self.output_dim)
         return Layout(owner, *dims, self.class_dim, self.ignore_index, self.soft_targets, self.validate)
 
-    def _loss(
-        self, output: Tensor, y: Tensor, extras: dict[str, Tensor], sample_weight: Tensor | None = None
-    ) -> Tensor:
+    def _loss(self, output: Tensor, y: Tensor, extras: dict[str, Tensor], sample_weight: Tensor | None) -> Tensor:
         batch = self._layout().batch(output, y, extras, sample_weight)
         check_device(type(self).__name__, output, self)
-        loss = self._at_once(batch)
-        if loss is None:
-            loss = self._reduced(self.terms(batch.output, batch.y, **batch.extras), batch)
+        at_once = self._at_once(batch)
+        loss = self._reduced(self.terms(batch.output, batch.y, **batch.extras), batch) if at_once is None else at_once
         if self.training and self.statistics and torch.is_grad_enabled():
-            self._observe(batch.output, batch.y, batch.valid, batch.extras)
+            rows = Rows(batch.output, batch.y, batch.valid, batch.extras)
+            # what was computed at once is finite, and so was all that went into it
+            self._observe(rows if at_once is not None and not batch.extras else self.sound(rows))
         return loss
 
     def _needed(self, name: str, value: Tensor | None) -> Tensor:
@@ -335,24 +339,24 @@ class Criterion(StatisticsModule, ABC):
         # evaluation often runs on one rank only: a collective there would wait forever
         return self.global_mean and self.training and torch.is_grad_enabled() and _distributed.world_size() > 1
 
-    def _quickly(self, output: Tensor, y: Tensor) -> Tensor | None:
+    def _quickly(self, output: Tensor, y: Tensor, extras: Mapping[str, Tensor | None]) -> Tensor | None:
         """Return the loss of what a batch nearly always is, with as little as possible around the kernel."""
         if self.reduction != "mean" or self.class_dim not in (1, -1) or self._buffers["weight"] is not None:
             return None
         if self.ignore_index >= 0 or not is_plain(output, y) or output.shape[1] != self.output_dim:
             return None
-        if self._synchronised():
+        if self._synchronised() or not all(is_plain_beside(output, value) for value in extras.values()):
             return None
         try:
-            loss = self.summed(output, y, 1 / y.shape[0])
+            loss = self.summed(output, y, 1 / y.shape[0], **extras)
         except (IndexError, RuntimeError):
-            return (
-                None  # a sample to be left out, a label that is no class, another device: masked, or refused in words
-            )
+            return None  # a sample to be left out, no class, another device: masked, or refused in words
         if loss is None or not math.isfinite(loss.item()):
             return None
         if self.training and self.statistics and torch.is_grad_enabled():
-            self._observe(output, y, None, {})
+            given = {name: value for name, value in extras.items() if value is not None}
+            rows = Rows(output, y, None, given)
+            self._observe(self.sound(rows) if given else rows)
         return loss
 
     def _at_once(self, batch: Batch) -> Tensor | None:
@@ -387,5 +391,4 @@ class Criterion(StatisticsModule, ABC):
             return tensor.to(moved.device) if half else moved
 
         super()._apply(kept, recurse)  # type: ignore[no-untyped-call]
-        self.statistics.apply(kept)
         return self

@@ -275,6 +275,13 @@ def is_plain(output: Tensor, y: Tensor) -> bool:
     return output.shape[0] == y.shape[0] > 0 and _devices.may_look_at(y)
 
 
+def is_plain_beside(output: Tensor, value: Tensor | None) -> bool:
+    """Return whether features are rows of numbers for the samples of a plain output."""
+    if not isinstance(value, Tensor) or not value.is_cpu or value.layout is not torch.strided:
+        return False
+    return value.ndim == 2 and value.dtype is output.dtype and value.shape[0] == output.shape[0]
+
+
 def all_classes(y: Tensor, classes: int | None) -> bool:
     """Return whether all indices are seen to be of classes, by one pass: nothing is masked from there on."""
     low, high = y.aminmax()

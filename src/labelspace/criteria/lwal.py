@@ -11,6 +11,7 @@ from labelspace import _checks, _distributed
 from labelspace._devices import may_look_at
 from labelspace.criteria import divergences, kernels, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
+from labelspace.criteria.soundness import Rows
 from labelspace.criteria.statistics import RowSum
 from labelspace.space import LabelSpace
 
@@ -259,8 +260,9 @@ class AdaptiveLabels(Criterion):
         sums, counts = torch.zeros_like(self.fitted_mean), torch.zeros_like(self.fitted_count)
         for output, y in batches:
             batch = self._layout().batch(output, y, {})
-            member = targets.membership(batch.y, len(self.names), sums.dtype)
-            sums, counts = sums + member.T @ batch.output.to(sums.dtype), counts + member.sum(dim=0)
+            rows = self.sound(Rows(batch.output, batch.y, batch.valid, {}))
+            member = targets.membership(rows.y, len(self.names), sums.dtype)
+            sums, counts = sums + member.T @ rows.output.to(sums.dtype), counts + member.sum(dim=0)
         sums, counts = _distributed.sum_over_ranks(sums), _distributed.sum_over_ranks(counts)
         self.fitted_mean, self.fitted_count = sums / counts.clamp_min(_tiny(counts))[:, None], counts
 
