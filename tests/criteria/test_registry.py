@@ -17,7 +17,6 @@ HELPERS = {
     "layout",
     "nearness_kernel",
     "options",
-    "nearness_kernel",
     "reducing",
     "registry",
     "soundness",

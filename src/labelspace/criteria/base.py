@@ -305,9 +305,7 @@ class Criterion(StatisticsModule, ABC):
         owner, dims = type(self).__name__, (len(self.names), self.output_dim)
         return Layout(owner, *dims, self.class_dim, self.ignore_index, self.soft_targets, self.validate)
 
-    def _loss(
-        self, output: Tensor, y: Tensor, extras: dict[str, Tensor], sample_weight: Tensor | None = None
-    ) -> Tensor:
+    def _loss(self, output: Tensor, y: Tensor, extras: dict[str, Tensor], sample_weight: Tensor | None) -> Tensor:
         batch = self._layout().batch(output, y, extras, sample_weight)
         check_device(type(self).__name__, output, self)
         at_once = self._at_once(batch)
@@ -341,9 +339,7 @@ class Criterion(StatisticsModule, ABC):
         try:
             loss = self.summed(output, y, 1 / y.shape[0], **extras)
         except (IndexError, RuntimeError):
-            return (
-                None  # a sample to be left out, a label that is no class, another device: masked, or refused in words
-            )
+            return None  # a sample to be left out, no class, another device: masked, or refused in words
         if loss is None or not math.isfinite(loss.item()):
             return None
         if self.training and self.statistics and torch.is_grad_enabled():
