@@ -1,10 +1,20 @@
 """Learner: one module for optimizer, device moves and checkpoints."""
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
-from labelspace import LabelEmbedding, LearnableSmoothing, Learner, OneHot, Retrospection, ZipfSmoothing
+from labelspace import (
+    LabelEmbedding,
+    LearnableSmoothing,
+    Learner,
+    OneHot,
+    Retrospection,
+    SemanticSmoothing,
+    ZipfSmoothing,
+    ordinal,
+)
 
 
 class WithFeatures(nn.Module):
@@ -99,3 +109,17 @@ def test_half_precision_model() -> None:
 def test_wrong_parts(model: nn.Module, criterion: OneHot, text: str) -> None:
     with pytest.raises(TypeError, match=f"`{text}` of Learner must be"):
         Learner(model, criterion)
+
+
+def test_the_order_of_classes_is_checked() -> None:
+    model, names = nn.Linear(2, 3), ["high", "low", "mid"]
+    space = ordinal(["low", "mid", "high"])
+    Learner(model, SemanticSmoothing(space, classes=names), classes=np.array(names))
+    Learner(model, OneHot(3), classes=names)
+    remedy = r"Got 'low', 'mid', 'high'. Build it .*classes=classes"
+    with pytest.raises(ValueError, match=f"in their order, 'high', 'low', 'mid'. {remedy}"):
+        Learner(model, SemanticSmoothing(space), classes=names)
+    with pytest.raises(ValueError, match="`criterion` of Learner .* in their order, 'a', 'b'. Got '0'"):
+        Learner(model, OneHot(3), classes=["a", "b"])
+    with pytest.raises(ValueError, match="Got '0', '1', '2'"):
+        Learner(model, SemanticSmoothing(ordinal(3)), classes=names)

@@ -1,11 +1,13 @@
 """Learner: model and criterion as one module, so that optimizer, DDP, device moves and checkpoints see both."""
 
+from collections.abc import Sequence
 from typing import final
 
 from torch import Tensor, nn
 
 from labelspace import _checks
 from labelspace.criteria.base import Criterion
+from labelspace.criteria.class_order import check_order, class_list
 from labelspace.criteria.layout import likeliest
 from labelspace.top_targets import TopTargets
 
@@ -22,6 +24,8 @@ class Learner(nn.Module):
             Where it needs scores at each position of a feature map, ``model.at_positions(x)`` is called instead, if
             there is one: it returns the pair ``(output, scores (N, K, positions…))``.
         criterion: any criterion.
+        classes: the names of a dataset's classes in the order of their indices (``dataset.classes``), which the
+            criterion's must be; of one that was built with a number of classes, their number is checked.
 
     Example:
         >>> import torch
@@ -33,7 +37,7 @@ class Learner(nn.Module):
         torch.Size([2, 3])
     """
 
-    def __init__(self, model: nn.Module, criterion: Criterion) -> None:
+    def __init__(self, model: nn.Module, criterion: Criterion, *, classes: Sequence[str] | None = None) -> None:
         """Hold the two."""
         super().__init__()
         if not isinstance(model, nn.Module):
@@ -41,6 +45,11 @@ class Learner(nn.Module):
         if not isinstance(criterion, Criterion):
             remedy = "Build one with labelspace.make_criterion(name, labels)."
             raise _checks.fail_type("Learner", "criterion", "a labelspace criterion", type(criterion).__name__, remedy)
+        if classes is not None:
+            names = class_list("Learner", classes)
+            remedy = f"Build it in their order: {type(criterion).__name__}(labels, classes=classes)."
+            known = criterion.names if criterion.named or len(names) != len(criterion.names) else names
+            check_order("Learner", "criterion", known, names, remedy)
         self.model = model
         self.criterion = criterion
 
