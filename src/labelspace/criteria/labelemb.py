@@ -42,7 +42,7 @@ class LabelEmbedding(Criterion):
         stop_targets: keep gradients from ê in the second term and from softmax(z2/τ) in the last.
         pretrained: relations whose rows are ê (``label_space()`` of a trained one, not logits E), eq. (17); found by
             name among its classes. Vectors and costs become relations first. A low-rank space stays compressed.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, validate, classes: as in ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; features ``(N, F)`` or ``(N, F, d…)``; y class indices or probabilities.

@@ -45,7 +45,7 @@ class AdaptiveLabels(Criterion):
         decay: of the running means, per step.
         test_labels: what predicts: ``"running"`` means, the ``"last"`` ones used in training, or those of a ``"full"``
             pass over the training data made with ``fit_labels``.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, validate, classes: as in ``Criterion``.
 
     Shape:
         output ``(N, D)`` or ``(N, D, d…)``; y class indices ``(N, d…)`` or probabilities with K in the place of D.
