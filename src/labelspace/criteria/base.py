@@ -8,9 +8,11 @@ from typing import ClassVar, Literal, NamedTuple, Unpack, final
 import torch
 from torch import Tensor, nn
 
-from labelspace import _checks, _devices, _distributed
+from labelspace import _checks, _devices
+from labelspace._agreement import Agreement
 from labelspace._checks import Option
 from labelspace._devices import may_look_at
+from labelspace._distributed import Ranks
 from labelspace.criteria import reducing, targets
 from labelspace.criteria.layout import Batch, Layout, check_device, is_plain, likeliest, no_autocast
 from labelspace.criteria.statistics import Statistics, StatisticsModule
@@ -43,8 +45,9 @@ class Criterion(StatisticsModule, ABC):
             teacher's logits are in the same layout.
         preset: a named set of options, for example ``"paper"``.
         global_mean: in distributed training, divide by the sum of weights over all ranks (needs every rank to
-            call the criterion in step), so that training is that of one process; ``"sum"`` is the sum over all ranks,
-            ``"none"`` is left to the caller. False keeps to this rank: its own mean, its own batch statistics.
+            call the criterion in step), so that training is that of one process. ``"sum"`` and ``"none"`` are this
+            rank's, as in torch. False keeps to this rank: its own mean, its own batch statistics.
+        process_group: the ranks that train together, where they are not all: those of one data-parallel group.
         validate: look at the values of labels, where that is possible without waiting for a device or a compiler; False
             leaves wrong ones to do what they do.
         commit_every: commit running statistics every so many steps instead of at ``end_epoch()``.
@@ -91,6 +94,7 @@ class Criterion(StatisticsModule, ABC):
         class_dim: int = 1,
         preset: str | None = None,
         global_mean: bool = True,
+        process_group: object = None,
         validate: bool = True,
         width: int | None = None,
         commit_every: int | None = None,
@@ -108,6 +112,7 @@ class Criterion(StatisticsModule, ABC):
         self.ignore_index = _checks.integer(owner, "ignore_index", ignore_index)
         self.class_dim = _checks.integer(owner, "class_dim", class_dim)
         self.global_mean, self.validate = global_mean, bool(validate)
+        self.ranks, self._agreement = Ranks(process_group), Agreement()
         self.commit_every = (
             commit_every if commit_every is None else _checks.whole(owner, "commit_every", commit_every, low=1)
         )
@@ -224,14 +229,14 @@ class Criterion(StatisticsModule, ABC):
         """Commit what was observed since the last commit, and renew. In distributed training every rank calls it."""
         with torch.no_grad():
             if self.statistics and self.commit_every is None:
-                self._rebind(self.commit(self.statistics.gathered()))
+                self._rebind(self.commit(self.statistics.gathered(self.ranks)))
                 self.statistics.clear()
             self._rebind(self.renew())
 
     @final
     def gather(self) -> None:
-        """Move pending statistics of all ranks to rank 0; every rank calls it before rank 0 saves a checkpoint."""
-        self.statistics.gather()
+        """Bring together what all ranks have observed, so that ``state_dict()`` of any has it; every rank calls it."""
+        self.statistics.gather(self.ranks)
 
     @final
     def undecayed_parameters(self) -> list[nn.Parameter]:
@@ -290,13 +295,13 @@ class Criterion(StatisticsModule, ABC):
         """Return whether a method with these options needs a LabelSpace."""
         return cls.requires_space
 
-    def over_batch(self, tensor: Tensor) -> Tensor:
-        """Return the sum of a batch statistic over all ranks, with gradient. For methods of scope ``"batch"``."""
-        return _distributed.differentiable_sum_over_ranks(tensor) if self._synchronised() else tensor
+    def over_batch(self, *tensors: Tensor) -> Sequence[Tensor]:
+        """Return sums of batch statistics over all ranks, with gradient. For methods of scope ``"batch"``."""
+        return self.ranks.differentiable_sum(*tensors) if self._synchronised() else tensors
 
     def positions(self, count: int, start: Tensor) -> Tensor:
         """Return the place of each sample in the stream of all samples, the same for any split or number of ranks."""
-        return start + _distributed.rank() * count + torch.arange(count, device=start.device)
+        return start + self.ranks.rank() * count + torch.arange(count, device=start.device)
 
     # ------------------------------------------------------------------ inside
 
@@ -324,7 +329,11 @@ class Criterion(StatisticsModule, ABC):
 
     def _synchronised(self) -> bool:
         # evaluation often runs on one rank only: a collective there would wait forever
-        return self.global_mean and self.training and torch.is_grad_enabled() and _distributed.world_size() > 1
+        return self.global_mean and self.training and torch.is_grad_enabled() and self.ranks.size() > 1
+
+    def _needs_others(self) -> bool:
+        """Return whether the loss of this rank depends on what others have."""
+        return (self.reduction == "mean" or self.scope == "batch") and self._synchronised()
 
     def _quickly(self, output: Tensor, y: Tensor) -> Tensor | None:
         """Return the loss of what a batch nearly always is, with as little as possible around the kernel."""
@@ -332,7 +341,7 @@ class Criterion(StatisticsModule, ABC):
             return None
         if self.ignore_index >= 0 or not is_plain(output, y) or output.shape[1] != self.output_dim:
             return None
-        if self._synchronised():
+        if self._needs_others():
             return None
         try:
             loss = self.summed(output, y, 1 / y.shape[0])
@@ -348,7 +357,7 @@ class Criterion(StatisticsModule, ABC):
 
     def _at_once(self, batch: Batch) -> Tensor | None:
         """Return the loss in the method's faster way, if it has one that serves here."""
-        if type(self).summed is Criterion.summed or self.reduction == "none" or self._synchronised():
+        if type(self).summed is Criterion.summed or self.reduction == "none" or self._needs_others():
             return None
         if batch.valid is not None and not (batch.valid.shape[0] and may_look_at(batch.valid)):
             return None
@@ -360,7 +369,11 @@ class Criterion(StatisticsModule, ABC):
         return loss if loss is not None and math.isfinite(loss.item()) else None
 
     def _reduced(self, terms: Sequence[Term], batch: Batch) -> Tensor:
-        return reducing.reduced(terms, batch, self._buffers["weight"], self.reduction, self._synchronised())
+        over_ranks = self._summed_over_ranks if self._synchronised() else None
+        return reducing.reduced(terms, batch, self._buffers["weight"], self.reduction, over_ranks)
+
+    def _summed_over_ranks(self, totals: Tensor) -> tuple[Tensor, int]:
+        return self._agreement.summed(totals, self.ranks, self)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Criterion":
         options = {id(self._buffers[name]): value for name, value in self.float_options.items()}

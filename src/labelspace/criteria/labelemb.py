@@ -6,7 +6,7 @@ from typing import Literal, Unpack, final
 import torch
 from torch import Tensor, nn
 
-from labelspace import _checks, _distributed, _room
+from labelspace import _checks, _room
 from labelspace.compressed import LowRank, fits
 from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
@@ -80,6 +80,7 @@ class LabelEmbedding(Criterion):
         "paper": {"stop_targets": False},
         "reference": {"beta": 0.5, "hinge_total": True},
     }
+    same_on_ranks = True
     temperature: Tensor
     cap: Tensor
     beta: Tensor
@@ -189,12 +190,12 @@ class LabelEmbedding(Criterion):
         ]
 
     def observe(self, output: Tensor, y: Tensor, *, features: Tensor | None = None) -> dict[str, Tensor]:
-        """Return this rank's share of one call."""
-        return {"calls": output.new_full((), 1 / _distributed.world_size())}
+        """Return one call."""
+        return {"calls": output.new_ones(())}
 
     def commit(self, gathered: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return how many calls have gone by."""
-        return {"calls_seen": self.calls_seen + gathered["calls"].round().long()}
+        return {"calls_seen": self.calls_seen + gathered["calls"].long()}
 
     def _first(self, output: Tensor, y: Tensor, soft: Tensor) -> Tensor:
         """Return the first two terms, weighed."""

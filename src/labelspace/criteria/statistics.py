@@ -5,13 +5,19 @@ rank 0's before each forward, which would silently drop what the other ranks hav
 every rank, but sending a row per training sample before each forward would take longer than the forward.
 """
 
+import warnings
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from labelspace import _distributed
+from labelspace._distributed import ALL, Ranks
+
+UNGATHERED = (
+    "state_dict() in the middle of an epoch holds what {} has observed on this rank, not what other ranks have."
+    " Call learner.gather() on every rank before it, or criterion.gather()."
+)
 
 
 class RowSum(NamedTuple):
@@ -42,6 +48,9 @@ class Statistics:
         self.memory = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in memory.items()}
         rows = next(iter(self.tables.values())).shape[0] if self.tables else 0
         self.seen = torch.zeros(rows, dtype=torch.bool)
+        self.alone = False  # whether this rank has counted what no other knows
+        self.saved: dict[str, Tensor] = {}  # what all had counted, on ranks that do not go on with it
+        self.quiet = False  # whether nothing is said of it: it was, or who saves brings ranks together afterwards
 
     def __bool__(self) -> bool:
         """Return whether there is anything to observe."""
@@ -49,6 +58,7 @@ class Statistics:
 
     def add(self, observed: Mapping[str, Tensor | RowSum], index: Tensor | None) -> None:
         """Add one batch's statistics; rows of tables go to ``index``, a negative index being left out."""
+        self.alone, self.saved = True, {}
         for name, value in observed.items():
             if isinstance(value, RowSum):
                 self.sums[name] = _added(self.sums[name], value)
@@ -75,11 +85,11 @@ class Statistics:
         repeated = torch.where(keep.reshape(-1, *tail), value, value[last]).to(table.dtype)
         table.index_copy_(0, place, torch.where(keep[last].reshape(-1, *tail), repeated, table[place]))
 
-    def gathered(self) -> dict[str, Tensor]:
+    def gathered(self, ranks: Ranks = ALL) -> dict[str, Tensor]:
         """Return the statistics of all ranks together, ``seen`` among them where there are tables."""
-        together = {name: _distributed.sum_over_ranks(total) for name, total in self.sums.items()}
+        together = dict(zip(self.sums, ranks.sum(*self.sums.values()), strict=True))
         if self.tables:
-            seen, tables = _distributed.merge_rows(self.seen, self.tables)
+            seen, tables = ranks.merge_rows(self.seen, self.tables)
             together |= {"seen": seen, **tables}
         return together
 
@@ -89,29 +99,27 @@ class Statistics:
 
     def clear(self) -> None:
         """Forget what was observed; the memory stays."""
+        self.alone, self.saved = False, {}
         self.sums = {name: torch.zeros_like(total) for name, total in self.sums.items()}
         self.tables = {name: torch.zeros_like(table) for name, table in self.tables.items()}
         self.seen = torch.zeros_like(self.seen)
 
-    def gather(self) -> None:
-        """Move what all ranks have seen to rank 0, so that its checkpoint holds everything."""
-        together = self.gathered()
-        if _distributed.rank() != 0:
-            return self.clear()
-        return self.load({**together, **self.memory})
+    def gather(self, ranks: Ranks = ALL) -> None:
+        """Bring together what all ranks have seen, so that the checkpoint of any of them holds everything."""
+        self.load({**self.gathered(ranks), **self.memory}, ranks)
 
-    def load(self, saved: Mapping[str, Tensor]) -> None:
-        """Take over what was saved; ranks other than 0 start with nothing observed, or they would count twice."""
+    def load(self, saved: Mapping[str, Tensor], ranks: Ranks = ALL) -> None:
+        """Take over what was saved: rank 0 goes on with it, others would count it twice and keep it to be saved."""
         for name, mine in self.memory.items():
             self.memory[name] = saved[name].detach().clone().to(mine.device)
-        if _distributed.rank() != 0:
-            return self.clear()
-        for store in (self.sums, self.tables):
-            for name, mine in store.items():
-                store[name] = saved[name].detach().clone().to(mine.device)
-        if self.tables:
-            self.seen = saved["seen"].detach().clone().to(self.seen.device)
-        return None
+        own = {name: saved[name].detach().clone().to(mine.device) for name, mine in self.local().items()}
+        self.clear()
+        if ranks.rank() != 0:
+            self.saved = own
+            return
+        self.sums = {name: own[name] for name in self.sums}
+        self.tables = {name: own[name] for name in self.tables}
+        self.seen = own.get("seen", self.seen) if self.tables else self.seen
 
     def mismatches(self, saved: Mapping[str, Tensor | None], prefix: str) -> list[str]:
         """Return what keeps saved statistics from being loaded: shapes that differ."""
@@ -122,13 +130,14 @@ class Statistics:
 
     def state(self) -> dict[str, Tensor]:
         """Return everything by name, to be saved."""
-        return {**self.sums, **self.tables, **({"seen": self.seen} if self.tables else {}), **self.memory}
+        return {**self.local(), **self.memory, **self.saved}
 
     def apply(self, function: Callable[[Tensor], Tensor]) -> None:
         """Apply a device or dtype change; sums stay in float32 or better."""
         self.sums = {name: function(total) for name, total in self.sums.items()}
         self.tables = {name: table.to(function(table).device) for name, table in self.tables.items()}
         self.memory = {name: table.to(function(table).device) for name, table in self.memory.items()}
+        self.saved = {name: tensor.to(function(tensor).device) for name, tensor in self.saved.items()}
         self.seen = function(self.seen)
 
 
@@ -146,6 +155,8 @@ class StatisticsModule(nn.Module):
     statistics: Statistics
     commit_every: int | None
     global_mean: bool
+    ranks = ALL
+    same_on_ranks: ClassVar[bool] = False  # whether every rank observes the same, so that one's are all
     steps_observed: Tensor
 
     def observe(self, output: Tensor, y: Tensor) -> Mapping[str, Tensor | RowSum]:
@@ -173,7 +184,8 @@ class StatisticsModule(nn.Module):
             # in a compiled step the choice is made by a tensor: a branch in Python would compile every step anew
             if not torch.compiler.is_compiling() and int(self.steps_observed) % every != 0:
                 return
-        new = self.commit(self.statistics.gathered() if self.global_mean else self.statistics.local())
+        alone = self.same_on_ranks or not self.global_mean
+        new = self.commit(self.statistics.local() if alone else self.statistics.gathered(self.ranks))
         if every == 1 or not torch.compiler.is_compiling():
             self._rebind(new)
             self.statistics.clear()
@@ -198,6 +210,9 @@ class StatisticsModule(nn.Module):
 
     def _save_to_state_dict(self, destination: dict[str, Tensor], prefix: str, keep_vars: bool) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)
+        if self.statistics.alone and not self.statistics.quiet and self.ranks.size() > 1:
+            self.statistics.quiet = True
+            warnings.warn(UNGATHERED.format(type(self).__name__), stacklevel=3)
         for name, tensor in self.statistics.state().items():
             destination[f"{prefix}statistics.{name}"] = tensor.detach()
 
@@ -217,5 +232,5 @@ class StatisticsModule(nn.Module):
         missing.extend(absent)
         errors.extend(self.statistics.mismatches(saved, prefix))
         if not absent and not errors:
-            self.statistics.load({name: tensor for name, tensor in saved.items() if tensor is not None})
+            self.statistics.load({name: tensor for name, tensor in saved.items() if tensor is not None}, self.ranks)
         super()._load_from_state_dict(state_dict, prefix, metadata, strict, missing, unexpected, errors)
