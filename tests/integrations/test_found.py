@@ -60,6 +60,6 @@ def test_a_checkpoint_that_is_completed_later_warns_of_nothing(monkeypatch: pyte
     other = Learner(nn.Linear(2, 3), OnlineSmoothing(3, global_mean=False, reduction="sum"))
     other.state_dict()  # nothing was observed
     other(torch.eye(2), torch.tensor([0, 1])).backward()
-    with pytest.warns(UserWarning, match="OnlineSmoothing has observed on this rank"):
+    with pytest.warns(UserWarning, match="has observed on this rank"):
         other.state_dict()
     other.state_dict()  # said once

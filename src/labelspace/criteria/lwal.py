@@ -9,8 +9,10 @@ from torch import Tensor
 
 from labelspace import _checks
 from labelspace._devices import may_look_at
-from labelspace.criteria import divergences, kernels, targets
+from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
+from labelspace.criteria.nearness_kernel import nearness
+from labelspace.criteria.soundness import Rows
 from labelspace.criteria.statistics import RowSum
 from labelspace.space import LabelSpace
 
@@ -43,7 +45,7 @@ class AdaptiveLabels(Criterion):
         decay: of the running means, per step.
         test_labels: what predicts: ``"running"`` means, the ``"last"`` ones used in training, or those of a ``"full"``
             pass over the training data made with ``fit_labels``.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate: as in ``Criterion``.
 
     Shape:
         output ``(N, D)`` or ``(N, D, d…)``; y class indices ``(N, d…)`` or probabilities with K in the place of D.
@@ -168,7 +170,7 @@ class AdaptiveLabels(Criterion):
             labels = torch.where(update & (counts > 0), sums / counts.clamp_min(1), before.to(output.dtype))
             return share * self._nearness(output, y, labels).values
 
-        return kernels.nearness(output, y, before, update, through, share, careful)
+        return nearness(output, y, before, update, through, share, careful)
 
     def _nearness(self, output: Tensor, y: Tensor, labels: Tensor) -> Term:
         log_p = torch.log_softmax(-divergences.euclidean(output, labels), dim=-1)
@@ -192,8 +194,8 @@ class AdaptiveLabels(Criterion):
         return torch.where((counts > 0)[:, None], mean, self.running_mean.to(sums.dtype)), total
 
     def _repelled(self, unit: Tensor, member: Tensor, units: Tensor, count: Tensor) -> Term:
-        # Σ_j (1 − y_i·y_j) û_i·û_j = û_i·S − y_i·(C û_i) with C = Σ_j y_j û_jᵀ and S = Σ_j û_j, the sum of C's rows
-        # since those of y have a mass of 1: O(N·D), never O(N²·D).
+        # Σ_j (1 − y_i·y_j) û_i·û_j = û_i·S − y_i·(C û_i) with C = Σ_j y_j û_jᵀ and S = Σ_j û_j, the sum of C's rows:
+        # O(N·D), never O(N²·D).
         # A sample and itself are not a pair; that leaves something to subtract only where its label is soft.
         own = (1 - member.square().sum(dim=-1)) * unit.square().sum(dim=-1)
         pairs = unit @ units.sum(dim=0) - ((member @ units) * unit).sum(dim=-1) - own * member.sum(dim=-1)
@@ -225,13 +227,15 @@ class AdaptiveLabels(Criterion):
     def _committed_rows(self, sums: Tensor, counts: Tensor) -> dict[str, Tensor]:
         """Return the same where few classes are in the batch, looking at theirs alone."""
         rows = counts.nonzero().squeeze(1)
-        old, added = self.decay * self.running_count.to(sums.dtype), counts[rows, None]
-        running = (old[rows, None] * self.running_mean[rows] + sums[rows]) / (old[rows, None] + added)
+        sums, added = sums.index_select(0, rows), counts[rows, None]
+        old = self.decay * self.running_count.to(sums.dtype)
+        before = self.running_mean.index_select(0, rows)
+        running = (old[rows, None] * before + sums) / (old[rows, None] + added)
         new = {"running_mean": self.running_mean.to(sums.dtype).index_copy(0, rows, running), "step": self.step + 1}
         if len(rows):
             new["running_count"] = old + counts
         if bool(self._due()):
-            new["label_matrix"] = self.label_matrix.to(sums.dtype).index_copy(0, rows, sums[rows] / added)
+            new["label_matrix"] = self.label_matrix.to(sums.dtype).index_copy(0, rows, sums / added)
         return new
 
     def renew(self) -> dict[str, Tensor]:
@@ -259,8 +263,9 @@ class AdaptiveLabels(Criterion):
         sums, counts = torch.zeros_like(self.fitted_mean), torch.zeros_like(self.fitted_count)
         for output, y in batches:
             batch = self._layout().batch(output, y, {})
-            member = targets.membership(batch.y, len(self.names), sums.dtype)
-            sums, counts = sums + member.T @ batch.output.to(sums.dtype), counts + member.sum(dim=0)
+            rows = self.sound(Rows(batch.output, batch.y, batch.valid, {}))
+            member = targets.membership(rows.y, len(self.names), sums.dtype)
+            sums, counts = sums + member.T @ rows.output.to(sums.dtype), counts + member.sum(dim=0)
         sums, counts = self.ranks.sum(sums, counts)
         self.fitted_mean, self.fitted_count = sums / counts.clamp_min(_tiny(counts))[:, None], counts
 

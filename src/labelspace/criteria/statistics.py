@@ -3,19 +3,25 @@
 These tensors are deliberately not registered buffers: DistributedDataParallel overwrites every rank's buffers with
 rank 0's before each forward, which would silently drop what the other ranks have counted. A memory is the same on
 every rank, but sending a row per training sample before each forward would take longer than the forward.
+
+They live in a module of their own all the same, which names them to whoever asks it alone and not the module around it:
+so torch's distributed checkpoints find them, and DistributedDataParallel does not.
 """
 
 import warnings
-from collections.abc import Callable, Mapping
-from typing import ClassVar, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import ClassVar, NamedTuple, final
 
 import torch
 from torch import Tensor, nn
 
+from labelspace import _sharded
 from labelspace._distributed import ALL, Ranks
+from labelspace.criteria.options import OptionsModule
+from labelspace.criteria.soundness import Rows
 
 UNGATHERED = (
-    "state_dict() in the middle of an epoch holds what {} has observed on this rank, not what other ranks have."
+    "state_dict() in mid-epoch holds what a criterion has observed on this rank, not what it has on others."
     " Call learner.gather() on every rank before it, or criterion.gather()."
 )
 
@@ -27,13 +33,15 @@ class RowSum(NamedTuple):
     values: Tensor  # (n, …)
 
 
-class Statistics:
+@final
+class Statistics(nn.Module):
     """Sums over samples, tables with one row per sample of the training set, and a memory that commits write.
 
     Args:
         sums: names and shapes of statistics that are added up.
         tables: names and ``(shape, dtype)`` of per-sample tables, whose rows are overwritten.
         memory: names and ``(shape, dtype)`` of committed per-sample tensors: never cleared, the same on every rank.
+        ranks: that count together.
     """
 
     def __init__(
@@ -41,8 +49,11 @@ class Statistics:
         sums: Mapping[str, tuple[int, ...]],
         tables: Mapping[str, tuple[tuple[int, ...], torch.dtype]],
         memory: Mapping[str, tuple[tuple[int, ...], torch.dtype]],
+        ranks: Ranks = ALL,
     ) -> None:
         """Allocate everything as zeros, so that compiled code never meets a new tensor."""
+        super().__init__()
+        self.ranks = ranks
         self.sums = {name: torch.zeros(shape) for name, shape in sums.items()}
         self.tables = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in tables.items()}
         self.memory = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in memory.items()}
@@ -85,11 +96,11 @@ class Statistics:
         repeated = torch.where(keep.reshape(-1, *tail), value, value[last]).to(table.dtype)
         table.index_copy_(0, place, torch.where(keep[last].reshape(-1, *tail), repeated, table[place]))
 
-    def gathered(self, ranks: Ranks = ALL) -> dict[str, Tensor]:
+    def gathered(self) -> dict[str, Tensor]:
         """Return the statistics of all ranks together, ``seen`` among them where there are tables."""
-        together = dict(zip(self.sums, ranks.sum(*self.sums.values()), strict=True))
+        together = dict(zip(self.sums, self.ranks.sum(*self.sums.values()), strict=True))
         if self.tables:
-            seen, tables = ranks.merge_rows(self.seen, self.tables)
+            seen, tables = self.ranks.merge_rows(self.seen, self.tables)
             together |= {"seen": seen, **tables}
         return together
 
@@ -104,41 +115,80 @@ class Statistics:
         self.tables = {name: torch.zeros_like(table) for name, table in self.tables.items()}
         self.seen = torch.zeros_like(self.seen)
 
-    def gather(self, ranks: Ranks = ALL) -> None:
+    def gather(self) -> None:
         """Bring together what all ranks have seen, so that the checkpoint of any of them holds everything."""
-        self.load({**self.gathered(ranks), **self.memory}, ranks)
+        self.load({**self.gathered(), **self.memory})
 
-    def load(self, saved: Mapping[str, Tensor], ranks: Ranks = ALL) -> None:
+    def load(self, saved: Mapping[str, Tensor]) -> None:
         """Take over what was saved: rank 0 goes on with it, others would count it twice and keep it to be saved."""
         for name, mine in self.memory.items():
             self.memory[name] = saved[name].detach().clone().to(mine.device)
         own = {name: saved[name].detach().clone().to(mine.device) for name, mine in self.local().items()}
         self.clear()
-        if ranks.rank() != 0:
+        if self.ranks.rank() != 0:
             self.saved = own
             return
         self.sums = {name: own[name] for name in self.sums}
         self.tables = {name: own[name] for name in self.tables}
         self.seen = own.get("seen", self.seen) if self.tables else self.seen
 
-    def mismatches(self, saved: Mapping[str, Tensor | None], prefix: str) -> list[str]:
-        """Return what keeps saved statistics from being loaded: shapes that differ."""
-        state = self.state()
-        pairs = [(name, state[name].shape, tensor.shape) for name, tensor in saved.items() if tensor is not None]
-        text = "size mismatch for {}statistics.{}: the checkpoint has {}, this criterion {}"
-        return [text.format(prefix, name, tuple(theirs), tuple(mine)) for name, mine, theirs in pairs if mine != theirs]
-
     def state(self) -> dict[str, Tensor]:
         """Return everything by name, to be saved."""
         return {**self.local(), **self.memory, **self.saved}
 
-    def apply(self, function: Callable[[Tensor], Tensor]) -> None:
-        """Apply a device or dtype change; sums stay in float32 or better."""
-        self.sums = {name: function(total) for name, total in self.sums.items()}
-        self.tables = {name: table.to(function(table).device) for name, table in self.tables.items()}
-        self.memory = {name: table.to(function(table).device) for name, table in self.memory.items()}
-        self.saved = {name: tensor.to(function(tensor).device) for name, tensor in self.saved.items()}
-        self.seen = function(self.seen)
+    def __getattr__(self, name: str) -> Tensor:
+        """Return a tensor by its name in a checkpoint, where distributed checkpoints look for it."""
+        for store in ("saved", "sums", "tables", "memory"):
+            if name in self.__dict__.get(store, {}):
+                found: Tensor = self.__dict__[store][name]
+                return found
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def extra_repr(self) -> str:
+        """Return names and shapes."""
+        return ", ".join(f"{name} {tuple(tensor.shape)}" for name, tensor in self.state().items())
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """Yield everything by name; a module that holds this one does not, it looks at what is registered."""
+        for name, tensor in self.state().items():
+            yield f"{prefix}.{name}" if prefix else name, tensor
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Statistics":
+        # sums stay in float32 or better, as the criterion sees to; what is kept of samples stays as narrow as it is
+        self.sums = {name: fn(total) for name, total in self.sums.items()}
+        self.tables = {name: table.to(fn(table).device) for name, table in self.tables.items()}
+        self.memory = {name: table.to(fn(table).device) for name, table in self.memory.items()}
+        self.saved = {name: tensor.to(fn(tensor).device) for name, tensor in self.saved.items()}
+        self.seen = fn(self.seen)
+        return self
+
+    def _save_to_state_dict(self, destination: dict[str, Tensor], prefix: str, keep_vars: bool) -> None:
+        if self.alone and not self.quiet and self.ranks.size() > 1:
+            self.quiet = True
+            warnings.warn(UNGATHERED, stacklevel=3)
+        destination.update({f"{prefix}{name}": tensor.detach() for name, tensor in self.state().items()})
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Mapping[str, Tensor],
+        prefix: str,
+        metadata: object,
+        strict: bool,
+        missing: list[str],
+        unexpected: list[str],
+        errors: list[str],
+    ) -> None:
+        state = {f"{prefix}{name}": tensor for name, tensor in self.state().items()}
+        missing.extend(name for name in state if name not in state_dict)
+        if strict:
+            unexpected.extend(name for name in state_dict if name.startswith(prefix) and name not in state)
+        pairs = [(name, state_dict[name].shape, mine.shape) for name, mine in state.items() if name in state_dict]
+        text = "size mismatch for {}: the checkpoint has {}, this criterion {}"
+        errors.extend(text.format(name, tuple(theirs), tuple(mine)) for name, theirs, mine in pairs if theirs != mine)
+        if len(pairs) == len(state) and not errors:
+            self.load({name.removeprefix(prefix): state_dict[name] for name in state})
 
 
 def _added(total: Tensor, added: RowSum) -> Tensor:
@@ -149,15 +199,20 @@ def _added(total: Tensor, added: RowSum) -> Tensor:
     return total.index_add_(0, added.rows, added.values.to(wide))
 
 
-class StatisticsModule(nn.Module):
+class StatisticsModule(OptionsModule):
     """A module that observes batches and commits what it saw; its ``statistics`` are saved and loaded with it."""
 
     statistics: Statistics
     commit_every: int | None
     global_mean: bool
-    ranks = ALL
     same_on_ranks: ClassVar[bool] = False  # whether every rank observes the same, so that one's are all
     steps_observed: Tensor
+
+    def _hold(self, statistics: Statistics) -> None:
+        if statistics or statistics.memory:
+            self.statistics = statistics
+        else:
+            self.__dict__["statistics"] = statistics  # no part of the module: nothing to move, to save or to show
 
     def observe(self, output: Tensor, y: Tensor) -> Mapping[str, Tensor | RowSum]:
         """Return this batch's statistics by name; pure. Running methods only."""
@@ -167,14 +222,14 @@ class StatisticsModule(nn.Module):
         """Return new values of buffers from the gathered statistics; pure. Running methods only."""
         raise NotImplementedError
 
-    def _observe(self, output: Tensor, y: Tensor, valid: Tensor | None, extras: Mapping[str, Tensor]) -> None:
+    def _observe(self, rows: Rows) -> None:
         with torch.no_grad():
-            index = extras.get("index")
+            index = rows.extras.get("index")
             place = None if index is None else index.long()
-            if place is not None and valid is not None:
-                place = torch.where(valid, place, -1)
-            given = {name: value.detach() for name, value in extras.items()}
-            self.statistics.add(self.observe(output.detach(), y.detach(), **given), place)
+            if place is not None and rows.valid is not None:
+                place = torch.where(rows.valid, place, -1)
+            given = {name: value.detach() for name, value in rows.extras.items()}
+            self.statistics.add(self.observe(rows.output.detach(), rows.y.detach(), **given), place)
             if self.commit_every is not None:
                 self._commit_in_step(self.commit_every)
 
@@ -185,7 +240,7 @@ class StatisticsModule(nn.Module):
             if not torch.compiler.is_compiling() and int(self.steps_observed) % every != 0:
                 return
         alone = self.same_on_ranks or not self.global_mean
-        new = self.commit(self.statistics.local() if alone else self.statistics.gathered(self.ranks))
+        new = self.commit(self.statistics.local() if alone else self.statistics.gathered())
         if every == 1 or not torch.compiler.is_compiling():
             self._rebind(new)
             self.statistics.clear()
@@ -203,34 +258,6 @@ class StatisticsModule(nn.Module):
             if name in memory:
                 memory[name] = value.to(memory[name])
             elif name in self._parameters:
-                # the object stays, so that an optimiser goes on with it; only its numbers are others
-                self.get_parameter(name).data = value.detach().to(getattr(self, name))
+                _sharded.put(value, self.get_parameter(name))
             else:
                 setattr(self, name, value.to(getattr(self, name)))
-
-    def _save_to_state_dict(self, destination: dict[str, Tensor], prefix: str, keep_vars: bool) -> None:
-        super()._save_to_state_dict(destination, prefix, keep_vars)
-        if self.statistics.alone and not self.statistics.quiet and self.ranks.size() > 1:
-            self.statistics.quiet = True
-            warnings.warn(UNGATHERED.format(type(self).__name__), stacklevel=3)
-        for name, tensor in self.statistics.state().items():
-            destination[f"{prefix}statistics.{name}"] = tensor.detach()
-
-    def _load_from_state_dict(
-        self,
-        state_dict: dict[str, Tensor],
-        prefix: str,
-        metadata: dict[str, object],
-        strict: bool,
-        missing: list[str],
-        unexpected: list[str],
-        errors: list[str],
-    ) -> None:
-        names = list(self.statistics.state())
-        saved = {name: state_dict.pop(f"{prefix}statistics.{name}", None) for name in names}
-        absent = [f"{prefix}statistics.{name}" for name, tensor in saved.items() if tensor is None]
-        missing.extend(absent)
-        errors.extend(self.statistics.mismatches(saved, prefix))
-        if not absent and not errors:
-            self.statistics.load({name: tensor for name, tensor in saved.items() if tensor is not None}, self.ranks)
-        super()._load_from_state_dict(state_dict, prefix, metadata, strict, missing, unexpected, errors)
