@@ -6,7 +6,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from labelspace import _distributed
 from labelspace.criteria import reducing
 from labelspace.criteria.base import Criterion
 from labelspace.criteria.layout import Batch
@@ -142,12 +141,12 @@ class Pass:
         self.features, self.weight, self.bias = features, weight, tensors[2]
         like = weight.new_zeros((), dtype=torch.float64 if weight.dtype == torch.float64 else torch.float32)
         self.weights, valid = call.sample_weights(len(features), like)
-        together = call.criterion._synchronised() and call.criterion.reduction != "none"
+        together = call.criterion.reduction == "mean" and call.criterion._synchronised()
         # the number of ranks cancels the average that DistributedDataParallel takes over gradients
-        self.ranks = _distributed.world_size() if together else 1
+        self.ranks = call.criterion.ranks.size() if together else 1
         self.totals = torch.stack([self.weights.sum(), valid])
         if self.ranks > 1:
-            self.totals = _distributed.sum_over_ranks(self.totals)
+            (self.totals,) = call.criterion.ranks.sum(self.totals)
         self.sums: dict[int, Sums] = {}
         self.seen: dict[int, Seen] = {}
 
@@ -241,7 +240,7 @@ class Pass:
         for number, seen in self.seen.items():
             total = self.totals[0]
             if seen.late:
-                total = _distributed.sum_over_ranks(seen.weight) if self.ranks > 1 else seen.weight
+                total = self.call.criterion.ranks.sum(seen.weight)[0] if self.ranks > 1 else seen.weight
             factor = self._factor(seen, total)
             each += factor * seen.values
             if seen.late and number in self.sums:

@@ -6,7 +6,7 @@ from typing import Literal, Unpack, final
 import torch
 from torch import Tensor, nn
 
-from labelspace import _checks, _distributed, _room
+from labelspace import _checks, _room
 from labelspace.compressed import LowRank, fits
 from labelspace.criteria import divergences, kernels, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
@@ -42,7 +42,8 @@ class LabelEmbedding(Criterion):
         stop_targets: keep gradients from ê in the second term and from softmax(z2/τ) in the last.
         pretrained: relations whose rows are ê (``label_space()`` of a trained one, not logits E), eq. (17); found by
             name among its classes. Vectors and costs become relations first. A low-rank space stays compressed.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate, classes: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; features ``(N, F)`` or ``(N, F, d…)``; y class indices or probabilities.
@@ -81,6 +82,7 @@ class LabelEmbedding(Criterion):
         "paper": {"stop_targets": False},
         "reference": {"beta": 0.5, "hinge_total": True},
     }
+    same_on_ranks = True
     temperature: Tensor
     cap: Tensor
     beta: Tensor
@@ -238,12 +240,12 @@ class LabelEmbedding(Criterion):
         ]
 
     def observe(self, output: Tensor, y: Tensor, *, features: Tensor | None = None) -> dict[str, Tensor]:
-        """Return this rank's share of one call."""
-        return {"calls": output.new_full((), 1 / _distributed.world_size())}
+        """Return one call."""
+        return {"calls": output.new_ones(())}
 
     def commit(self, gathered: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return how many calls have gone by."""
-        return {"calls_seen": self.calls_seen + gathered["calls"].round().long()}
+        return {"calls_seen": self.calls_seen + gathered["calls"].long()}
 
     def _hinge(self, second: Tensor, y: Tensor, surprise: Tensor) -> Tensor:
         sure = (torch.softmax(second, dim=-1) * y).sum(dim=-1) if targets.is_soft(y) else torch.exp(-surprise)
