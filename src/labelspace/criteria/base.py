@@ -334,6 +334,10 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
         at_once = self._at_once(batch)
         loss = self._reduced(self.terms(batch.output, batch.y, **batch.extras), batch) if at_once is None else at_once
         if self.training and self.statistics and torch.is_grad_enabled():
+            if _devices.in_vmap(batch.output):
+                remedy = "Call eval() on the criterion for gradients of single samples."
+                got = "one of many inside torch.func.vmap"
+                raise _checks.fail(type(self).__name__, "output", "a whole batch while it trains", got, remedy)
             rows = Rows(batch.output, batch.y, batch.valid, batch.extras)
             # what was computed at once is finite, and so was all that went into it
             self._observe(rows if at_once is not None and not batch.extras else self.sound(rows))

@@ -78,14 +78,14 @@ class Statistics(nn.Module):
                 self.sums[name] = total + value.to(torch.promote_types(total.dtype, value.dtype))
             else:
                 assert index is not None
-                self._write(self.tables[name], value, index)
+                self.tables[name] = self._written(self.tables[name], value, index)
         if self.tables and index is not None:
-            self._write(self.seen, torch.ones_like(index, dtype=torch.bool), index)
+            self.seen = self._written(self.seen, torch.ones_like(index, dtype=torch.bool), index)
 
     @staticmethod
-    def _write(table: Tensor, value: Tensor, index: Tensor) -> None:
+    def _written(table: Tensor, value: Tensor, index: Tensor) -> Tensor:
         if index.shape[0] == 0:
-            return
+            return table
         # So that no shape depends on the data, an ignored sample repeats what the last valid one writes. A row of its
         # own choice could undo what another sample of the batch has written there; with no valid sample at all, row 0
         # is rewritten with what it holds.
@@ -94,7 +94,11 @@ class Statistics(nn.Module):
         place = torch.where(keep, index, index[last]).clamp_min(0)
         tail = [1] * (value.ndim - 1)
         repeated = torch.where(keep.reshape(-1, *tail), value, value[last]).to(table.dtype)
-        table.index_copy_(0, place, torch.where(keep[last].reshape(-1, *tail), repeated, table[place]))
+        rows = torch.where(keep[last].reshape(-1, *tail), repeated, table[place])
+        if torch._C._functorch.peek_interpreter_stack() is not None:
+            # a transform forbids changes of what it did not make
+            return table.index_copy(0, place, rows)
+        return table.index_copy_(0, place, rows)
 
     def gathered(self) -> dict[str, Tensor]:
         """Return the statistics of all ranks together, ``seen`` among them where there are tables."""
