@@ -12,7 +12,7 @@ from labelspace import _checks, _distributed, _sharded
 from labelspace._checks import Option
 from labelspace._devices import may_look_at
 from labelspace.criteria import reducing, targets
-from labelspace.criteria.layout import Batch, Layout, check_device, is_plain, likeliest, no_autocast
+from labelspace.criteria.layout import Batch, Layout, check_device, is_plain, is_plain_beside, likeliest, no_autocast
 from labelspace.criteria.soundness import Rows, only_sound
 from labelspace.criteria.statistics import Statistics, StatisticsModule
 from labelspace.criteria.targets import IGNORED, Common, Labels, Reduction, Share, Term, Tuned, with_common
@@ -188,8 +188,8 @@ class Criterion(StatisticsModule, ABC):
         """Return the loss; extras that the method does not declare in ``needs`` are ignored."""
         if isinstance(y, TopTargets):
             y = y.dense(len(self.names), self.class_dim)
-        elif not self.needs and type(self).summed is not Criterion.summed:
-            loss = self._quickly(output, y)
+        elif self.needs in ((), ("features",)) and type(self).summed is not Criterion.summed:
+            loss = self._quickly(output, y, {"features": features} if self.needs else {})
             if loss is not None:
                 return loss
         extras: dict[str, Tensor] = {}
@@ -319,16 +319,16 @@ class Criterion(StatisticsModule, ABC):
         # evaluation often runs on one rank only: a collective there would wait forever
         return self.global_mean and self.training and torch.is_grad_enabled() and _distributed.world_size() > 1
 
-    def _quickly(self, output: Tensor, y: Tensor) -> Tensor | None:
+    def _quickly(self, output: Tensor, y: Tensor, extras: Mapping[str, Tensor | None]) -> Tensor | None:
         """Return the loss of what a batch nearly always is, with as little as possible around the kernel."""
         if self.reduction != "mean" or self.class_dim not in (1, -1) or self._buffers["weight"] is not None:
             return None
         if self.ignore_index >= 0 or not is_plain(output, y) or output.shape[1] != self.output_dim:
             return None
-        if self._synchronised():
+        if self._synchronised() or not all(is_plain_beside(output, value) for value in extras.values()):
             return None
         try:
-            loss = self.summed(output, y, 1 / y.shape[0])
+            loss = self.summed(output, y, 1 / y.shape[0], **extras)
         except (IndexError, RuntimeError):
             return (
                 None  # a sample to be left out, a label that is no class, another device: masked, or refused in words
@@ -336,7 +336,9 @@ class Criterion(StatisticsModule, ABC):
         if loss is None or not math.isfinite(loss.item()):
             return None
         if self.training and self.statistics and torch.is_grad_enabled():
-            self._observe(Rows(output, y, None, {}))
+            given = {name: value for name, value in extras.items() if value is not None}
+            rows = Rows(output, y, None, given)
+            self._observe(self.sound(rows) if given else rows)
         return loss
 
     def _at_once(self, batch: Batch) -> Tensor | None:

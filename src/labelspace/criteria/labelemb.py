@@ -8,8 +8,9 @@ from torch import Tensor, nn
 
 from labelspace import _checks, _distributed, _room
 from labelspace.compressed import LowRank, fits
-from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
+from labelspace.criteria import divergences, kernels, targets
+from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
+from labelspace.criteria.embedding_kernel import Weights, embedded, share_of_right
 from labelspace.space import LabelSpace
 
 
@@ -148,6 +149,7 @@ class LabelEmbedding(Criterion):
             self.constant("basis", space.rule.right.clone())
         else:
             self.constant("fixed", space.matrix.clone())
+            self._rows = targets.TargetRows()
 
     def _make_parameters(self) -> None:
         owner, count = type(self).__name__, len(self.names)
@@ -169,20 +171,67 @@ class LabelEmbedding(Criterion):
             # eq. (17)
             dense = self.rank is None
             soft = targets.rows(self.fixed.to(output.dtype), y) if dense else self._log_rows(y, output.dtype).exp()
-            return [Term(self._first(output, y, soft))]
+            return [Term(_first(output, y, soft, *self._two()))]
+        second, log_soft = self._second(features, output.dtype), self._log_rows(y, output.dtype)
+        return self._five(output, y, second, log_soft, *self._two())
+
+    def summed(self, output: Tensor, y: Tensor, share: Share, *, features: Tensor | None = None) -> Tensor | None:
+        """Return the same by a kernel; mixed labels, and fixed ones that are compressed, have none."""
+        if targets.is_soft(y) or (self.pretrained and self.rank is not None):
+            return None
+        weights = self._weights(len(y))
+        if self.pretrained:
+            return kernels.soft_cross_entropy(
+                output, self._rows(y, weights.own, weights.spread, self.fixed, output), share
+            )
+        mean = self.reduction == "mean"
+        if self.hinge_total and mean and isinstance(share, Tensor):
+            return None  # a sum of samples, of which shares do not tell the number
+
+        def careful(output: Tensor, second: Tensor, logits: Tensor) -> Tensor:
+            # weights of the time of the loss: by now another call may have been counted
+            two = output.new_tensor([weights.own, weights.spread], dtype=torch.float64).unbind()
+            terms = self._five(output, y, second, torch.log_softmax(logits, dim=-1), *two)
+            first, surprise, hinge, last = (term.values for term in terms)
+            assert terms[-1].weights is not None
+            counted = share_of_right(terms[-1].weights, share, mean)
+            return first + surprise + weights.hinge * hinge + counted * last
+
+        second, logits = self._second(features, output.dtype), self._logits(y).to(output.dtype)
+        return embedded(output, second, logits, y, weights, share, careful)
+
+    def _weights(self, samples: int) -> Weights:
+        own, spread = (each.item() for each in self._two())
+        hinge = float(samples) if self.hinge_total and self.reduction == "mean" else 1.0
+        options = self.temperature.item(), self.cap.item(), self.hinge, self.stop_targets
+        return Weights(own, spread, hinge, *options, self.reduction == "mean")
+
+    def _second(self, features: Tensor | None, dtype: torch.dtype) -> Tensor:
+        """Return z2; nothing behind the features learns from the second head."""
         assert features is not None
         if features.ndim != 2 or features.shape[1] != self.in_features:
             expected = f"of width in_features={self.in_features}"
             raise _checks.fail(type(self).__name__, "features", expected, f"shape {tuple(features.shape)}")
-        log_soft = self._log_rows(y, output.dtype)
+        head = self.second_head
+        return nn.functional.linear(features.detach(), head.weight.to(dtype), head.bias.to(dtype))
+
+    def _two(self) -> tuple[Tensor, Tensor]:
+        """Return what the first two terms weigh."""
+        spread = 1 - self.beta
+        if self.delay:
+            spread = spread * (self.calls_seen >= self.delay)
+        return self.first_total * self.beta, self.first_total * spread
+
+    def _five(
+        self, output: Tensor, y: Tensor, second: Tensor, log_soft: Tensor, own: Tensor, spread: Tensor
+    ) -> list[Term]:
+        """Return the terms from both heads' logits, ``log ê``, and what the first two weigh."""
         soft = (log_soft.detach() if self.stop_targets else log_soft).exp()
-        # nothing behind the features learns from the second head
-        second = nn.functional.linear(features.detach(), *(p.to(output.dtype) for p in self.second_head.parameters()))
         learnt = torch.softmax((second.detach() if self.stop_targets else second) / self.temperature, dim=-1)
         surprise = _cross_entropy(second, y)
         right = (second.argmax(dim=-1) == targets.hard(y)).to(output.dtype)
         return [
-            Term(self._first(output, y, soft)),
+            Term(_first(output, y, soft, own, spread)),
             Term(surprise),
             Term(self._hinge(second, y, surprise), total=self.hinge_total),
             Term(-(learnt * log_soft).sum(dim=-1), right),
@@ -195,14 +244,6 @@ class LabelEmbedding(Criterion):
     def commit(self, gathered: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return how many calls have gone by."""
         return {"calls_seen": self.calls_seen + gathered["calls"].round().long()}
-
-    def _first(self, output: Tensor, y: Tensor, soft: Tensor) -> Tensor:
-        """Return the first two terms, weighed."""
-        spread = 1 - self.beta
-        if self.delay:
-            spread = spread * (self.calls_seen >= self.delay)
-        own = _times(self.beta, _cross_entropy(output, y))
-        return self.first_total * (own + _times(spread, divergences.soft_cross_entropy(output, soft)))
 
     def _hinge(self, second: Tensor, y: Tensor, surprise: Tensor) -> Tensor:
         sure = (torch.softmax(second, dim=-1) * y).sum(dim=-1) if targets.is_soft(y) else torch.exp(-surprise)
@@ -259,6 +300,12 @@ class LabelEmbedding(Criterion):
         criterion.second_head.bias.data = torch.randn(4, generator=generator)
         output, features = torch.randn(8, 4, generator=generator), torch.randn(8, 5, generator=generator)
         return Example(criterion, output, torch.tensor([0, 1, 2, 3, 1, 2, 0, 3]), {"features": features})
+
+
+def _first(output: Tensor, y: Tensor, soft: Tensor, own: Tensor, spread: Tensor) -> Tensor:
+    """Return the first two terms, weighed."""
+    of_class = _times(own, _cross_entropy(output, y))
+    return of_class + _times(spread, divergences.soft_cross_entropy(output, soft))
 
 
 def _times(weight: Tensor, values: Tensor) -> Tensor:

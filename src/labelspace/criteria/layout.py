@@ -113,7 +113,8 @@ class Layout(NamedTuple):
                 expected = f"class indices from 0 to {self.classes - 1} (or ignore_index={self.ignore_index})"
                 remedy = "Map the labels to 0…K−1 first."
                 raise _checks.fail(self.owner, "y", expected, int(wrong[0]), remedy)
-        return labels, labels >= 0
+        # where nobody has looked a negative label is none to be looked up: its sample is ignored
+        return labels.clamp_min(-1), labels >= 0
 
     def _probabilities(self, y: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor | None]:
         """Return rows of probabilities, zeros for ignored samples, and which count; None if all do."""
@@ -198,6 +199,13 @@ def is_plain(output: Tensor, y: Tensor) -> bool:
     if output.layout is not torch.strided or y.layout is not torch.strided or torch.is_autocast_enabled("cpu"):
         return False
     return output.shape[0] == y.shape[0] > 0 and _devices.may_look_at(y)
+
+
+def is_plain_beside(output: Tensor, value: Tensor | None) -> bool:
+    """Return whether features are rows of numbers for the samples of a plain output."""
+    if not isinstance(value, Tensor) or not value.is_cpu or value.layout is not torch.strided:
+        return False
+    return value.ndim == 2 and value.dtype is output.dtype and value.shape[0] == output.shape[0]
 
 
 def all_classes(y: Tensor, classes: int | None) -> bool:

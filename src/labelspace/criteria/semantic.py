@@ -75,13 +75,14 @@ class SemanticSmoothing(Criterion):
         return [Term(divergences.soft_cross_entropy(output, target))]
 
     def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | None:
-        """Return the same by torch's own kernel; a rule makes its rows anew for every batch."""
-        if self.rule is not None:
+        """Return the same by a kernel; a rule makes its rows anew for every batch."""
+        if self.rule is not None or y.requires_grad:
             return None
         relations, sigma = self.relations, self.smoothing.item()
         if targets.is_soft(y):
-            return kernels.cross_entropy(output, targets.smoothed(relations.to(output.dtype), y, self.smoothing), share)
-        return kernels.cross_entropy(output, self._rows(y, 1 - sigma, sigma, relations, output), share)
+            mixed = targets.smoothed(relations.to(output.dtype), y, self.smoothing)
+            return kernels.soft_cross_entropy(output, mixed, share)
+        return kernels.soft_cross_entropy(output, self._rows(y, 1 - sigma, sigma, relations, output), share)
 
     def label_space(self) -> LabelSpace:
         """Return the relations it was built from."""
