@@ -15,8 +15,11 @@ HELPERS = {
     "kernels",
     "known",
     "layout",
+    "nearness_kernel",
+    "options",
     "reducing",
     "registry",
+    "soundness",
     "statistics",
     "targets",
 }

@@ -21,6 +21,8 @@ from labelspace.top_targets import TopTargets
 
 __all__ = ["Common", "Criterion", "Example", "Labels", "Reduction", "Share", "Term", "Tuned"]
 
+_QUICK_NEEDS = ((), ("features",))  # of methods that a plain batch is computed for with little around the kernel
+
 
 class Example(NamedTuple):
     """A small ready instance and one batch for it."""
@@ -184,11 +186,17 @@ class Criterion(StatisticsModule, ABC):
         features: Tensor | None = None,
         index: Tensor | None = None,
         teacher: Tensor | TopTargets | None = None,
+        sample_weight: Tensor | None = None,
     ) -> Tensor:
-        """Return the loss; extras that the method does not declare in ``needs`` are ignored."""
+        """Return the loss; extras that the method does not declare in ``needs`` are ignored.
+
+        ``sample_weight`` is one factor per sample, beside the class's ``weight``: the mean divides by the sum of their
+        products, 0 is an ignored sample. A row of probabilities that sums to less than 1 counts that much, likewise.
+        Weights are in the loss alone: running statistics and class means count samples alike.
+        """
         if isinstance(y, TopTargets):
             y = y.dense(len(self.names), self.class_dim)
-        elif self.needs in ((), ("features",)) and type(self).summed is not Criterion.summed:
+        elif sample_weight is None and self.needs in _QUICK_NEEDS and type(self).summed is not Criterion.summed:
             loss = self._quickly(output, y, {"features": features} if self.needs else {})
             if loss is not None:
                 return loss
@@ -200,9 +208,9 @@ class Criterion(StatisticsModule, ABC):
             extras = {name: self._needed(name, given[name]) for name in self.needs}
         context = no_autocast(output)
         if context is None:
-            return self._loss(output, y, extras)
+            return self._loss(output, y, extras, sample_weight)
         with context:
-            return self._loss(output, y, extras)
+            return self._loss(output, y, extras, sample_weight)
 
     @final
     def scores(self, output: Tensor) -> Tensor:
@@ -217,7 +225,8 @@ class Criterion(StatisticsModule, ABC):
         Scores of a sample that are not finite name no class: they are refused on the CPU, and are −1 on other devices
         and in compiled code, where to look would be to wait. A class may be ruled out by −inf.
         """
-        return likeliest(f"{type(self).__name__}.predict", self.scores(output), self.class_dim)
+        dim = 0 if output.ndim == 1 else self.class_dim
+        return likeliest(f"{type(self).__name__}.predict", self.scores(output), dim)
 
     @final
     def end_epoch(self) -> None:
@@ -296,8 +305,8 @@ class Criterion(StatisticsModule, ABC):
         owner, dims = type(self).__name__, (len(self.names), self.output_dim)
         return Layout(owner, *dims, self.class_dim, self.ignore_index, self.soft_targets, self.validate)
 
-    def _loss(self, output: Tensor, y: Tensor, extras: dict[str, Tensor]) -> Tensor:
-        batch = self._layout().batch(output, y, extras)
+    def _loss(self, output: Tensor, y: Tensor, extras: dict[str, Tensor], sample_weight: Tensor | None) -> Tensor:
+        batch = self._layout().batch(output, y, extras, sample_weight)
         check_device(type(self).__name__, output, self)
         at_once = self._at_once(batch)
         loss = self._reduced(self.terms(batch.output, batch.y, **batch.extras), batch) if at_once is None else at_once
@@ -330,9 +339,7 @@ class Criterion(StatisticsModule, ABC):
         try:
             loss = self.summed(output, y, 1 / y.shape[0], **extras)
         except (IndexError, RuntimeError):
-            return (
-                None  # a sample to be left out, a label that is no class, another device: masked, or refused in words
-            )
+            return None  # a sample to be left out, no class, another device: masked, or refused in words
         if loss is None or not math.isfinite(loss.item()):
             return None
         if self.training and self.statistics and torch.is_grad_enabled():
@@ -347,6 +354,8 @@ class Criterion(StatisticsModule, ABC):
             return None
         if batch.valid is not None and not (batch.valid.shape[0] and may_look_at(batch.valid)):
             return None
+        if batch.counts is not None and batch.counts.requires_grad:
+            return None  # kernels have no gradient of what samples count
         y = batch.y
         if batch.valid is not None and not targets.is_soft(y):
             y = y.clamp_min(0)
