@@ -35,13 +35,14 @@ class Agreement:
         if not learned or not _may_ask(totals):
             return ranks.sum(totals)[0], ranks.size()
         self.asked += 1
-        if self.asked & (self.asked - 1):  # no power of two
-            marks = [totals.new_zeros(2)]
-        else:
+        asking = self.asked & (self.asked - 1) == 0  # a power of two; at other steps nothing waits for a device
+        if asking:
             marks = [totals.new_ones(1), _mark(learned, EXACT // ranks.size()).to(totals).reshape(1)]
+        else:
+            marks = [totals.new_zeros(2)]
         mine = torch.cat([totals, *marks])
         found = ranks.sum(mine)[0]
-        if bool(mine[-2]) and not self.told and int(found[-2]) == ranks.size():
+        if asking and not self.told and int(found[-2]) == ranks.size():
             self.told = bool(found[-1] != ranks.size() * mine[-1])
             if self.told:
                 warnings.warn(_words(type(criterion).__name__), stacklevel=2)

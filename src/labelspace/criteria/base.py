@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, NamedTuple, final
 import torch
 from torch import Tensor, nn
 
-from labelspace import _checks, _sharded
+from labelspace import _checks, _devices, _sharded
 from labelspace._agreement import Agreement
 from labelspace._checks import Option
 from labelspace._devices import may_look_at
