@@ -72,18 +72,18 @@ class Sums:
         assert features is not None
         assert weight is not None
         wide = torch.float64 if gradient.dtype == torch.float64 else torch.float32  # sums lose digits in half precision
-        for place, like in enumerate(self.tensors[:3]):
-            if self.wanted[place] and self.found[place] is None and like is not None:
-                self.found[place] = torch.zeros_like(like, dtype=wide)
-        to_features, to_weight, to_bias = self.found[:3]
-        if to_features is not None:
-            to_features[part] = gradient @ weight
-        if to_weight is not None and gradient.dtype == wide:
-            to_weight.addmm_(gradient.T, features[part].to(wide))
-        elif to_weight is not None:
-            to_weight += gradient.T @ features[part].to(gradient.dtype)
-        if to_bias is not None:
-            to_bias += gradient.sum(dim=0, dtype=wide)
+        if self.wanted[0]:
+            rows = self.found[0] if self.found[0] is not None else torch.zeros_like(features, dtype=wide)
+            rows[part] = gradient @ weight
+            self.found[0] = rows
+        if self.wanted[1]:
+            mine, held = features[part].to(gradient.dtype), self.found[1]
+            if held is not None and gradient.dtype == wide:
+                held.addmm_(gradient.T, mine)
+            else:
+                self.add(1, (gradient.T @ mine).to(wide))
+        if self.wanted[2] and self.tensors[2] is not None:
+            self.add(2, gradient.sum(dim=0, dtype=wide))
 
     def add_scaled(self, other: "Sums", scale: Tensor) -> None:
         """Add other sums, times a number."""

@@ -35,6 +35,8 @@ class LabelEmbedding(Criterion):
         cap: α in [0, 1], where the hinge on the second head's confidence begins.
         init_scale: E starts at this times the identity. At 1 softmax(E) puts only 0.23 on the class at K=10.
         rank: ``E[y] = ReLU(A_y·B)`` with h = rank columns, for many classes.
+        head_rank: ``z2 = V·(U·features) + b`` with so many numbers between, which the paper does not do: of many
+            classes the second head is otherwise another layer as large as the model's last.
         beta: β in [0, 1], weighs the first two terms by β and 1−β; left out they weigh 1 each (½ in ``"reference"``).
         hinge: ``"linear"``, ``"squared"``, or ``"absolute"`` for ``|p2_y − cap|``.
         delay: so many training calls go by before the second term, H(ê,p1), has a weight.
@@ -99,6 +101,7 @@ class LabelEmbedding(Criterion):
         cap: float = 0.9,
         init_scale: float = 1.0,
         rank: int | None = None,
+        head_rank: int | None = None,
         beta: float | None = None,
         hinge: Literal["linear", "squared", "absolute"] | None = None,
         delay: int | None = None,
@@ -117,7 +120,7 @@ class LabelEmbedding(Criterion):
         if delay:
             self.register_buffer("calls_seen", torch.zeros((), dtype=torch.int64))
         hinge = ("absolute" if of_sequences else "linear") if hinge is None else hinge
-        self.in_features, self.rank, self.relu = in_features, rank, True
+        self.in_features, self.rank, self.head_rank, self.relu = in_features, rank, head_rank, True
         self.init_scale = _checks.number(type(self).__name__, "init_scale", init_scale)
         if rank is not None and self.init_scale != 1:
             remedy = "A compressed embedding has no diagonal to scale."
@@ -158,7 +161,11 @@ class LabelEmbedding(Criterion):
         if self.in_features is None:
             remedy = "It is the width of the features that the second head reads."
             raise _checks.fail(owner, "in_features", "given unless `pretrained` is", None, remedy)
-        self.second_head = nn.Linear(_checks.whole(owner, "in_features", self.in_features, low=1), count)
+        width = _checks.whole(owner, "in_features", self.in_features, low=1)
+        if self.head_rank is not None:
+            width = _checks.whole(owner, "head_rank", self.head_rank, low=1)
+            self.narrow = nn.Linear(self.in_features, width, bias=False)
+        self.second_head = nn.Linear(width, count)
         if self.rank is None:
             _room.check_state(owner, count)
             self.embedding = nn.Parameter(self.init_scale * torch.eye(count))
@@ -214,8 +221,10 @@ class LabelEmbedding(Criterion):
         if features.ndim != 2 or features.shape[1] != self.in_features:
             expected = f"of width in_features={self.in_features}"
             raise _checks.fail(type(self).__name__, "features", expected, f"shape {tuple(features.shape)}")
-        head = self.second_head
-        return nn.functional.linear(features.detach(), head.weight.to(dtype), head.bias.to(dtype))
+        seen, head = features.detach(), self.second_head
+        if self.head_rank is not None:
+            seen = nn.functional.linear(seen, self.narrow.weight.to(dtype))
+        return nn.functional.linear(seen, head.weight.to(dtype), head.bias.to(dtype))
 
     def _two(self) -> tuple[Tensor, Tensor]:
         """Return what the first two terms weigh."""
