@@ -19,6 +19,7 @@ HELPERS = {
     "registry",
     "statistics",
     "targets",
+    "voices",
 }
 
 

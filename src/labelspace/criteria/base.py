@@ -18,6 +18,7 @@ from labelspace.criteria.described import described
 from labelspace.criteria.layout import Batch, Layout, check_device, is_plain, likeliest, no_autocast
 from labelspace.criteria.statistics import Statistics, StatisticsModule
 from labelspace.criteria.targets import IGNORED, Common, Labels, Reduction, Share, Term, Tuned, with_common
+from labelspace.criteria.voices import Loop
 from labelspace.space import LabelSpace
 from labelspace.top_targets import TopTargets
 
@@ -122,6 +123,7 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
             commit_every if commit_every is None else _checks.whole(owner, "commit_every", commit_every, low=1)
         )
         self.float_options: dict[str, float] = {}
+        self.loop = Loop()
         self.statistics = Statistics(sums or {}, tables or {}, memory or {})
         self.register_buffer("weight", class_weight(owner, weight, self.names))
         if commit_every is not None and commit_every > 1:
@@ -238,6 +240,7 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
     @final
     def end_epoch(self) -> None:
         """Commit what was observed since the last commit, and renew. In distributed training every rank calls it."""
+        self.loop.ends = True
         with torch.no_grad():
             if self.statistics and self.commit_every is None:
                 self._rebind(self.commit(self.statistics.gathered()))

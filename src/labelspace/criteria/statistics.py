@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from labelspace import _distributed
+from labelspace.criteria.voices import Loop, Still
 
 
 class RowSum(NamedTuple):
@@ -145,6 +146,7 @@ class StatisticsModule(nn.Module):
 
     statistics: Statistics
     commit_every: int | None
+    loop: Loop
     global_mean: bool
     steps_observed: Tensor
 
@@ -156,6 +158,18 @@ class StatisticsModule(nn.Module):
         """Return new values of buffers from the gathered statistics; pure. Running methods only."""
         raise NotImplementedError
 
+    def watch(self) -> None:
+        """Look whether a loop moves the parameters, until it does."""
+        if any(parameter.requires_grad for parameter in self.parameters()):
+            Still(self, self.loop)
+
+    def train(self, mode: bool = True) -> "StatisticsModule":
+        """Take to training or leave it."""
+        if self.training and not mode:
+            self.loop.left(self)
+        super().train(mode)
+        return self
+
     def _observe(self, output: Tensor, y: Tensor, valid: Tensor | None, extras: Mapping[str, Tensor]) -> None:
         with torch.no_grad():
             index = extras.get("index")
@@ -166,6 +180,8 @@ class StatisticsModule(nn.Module):
             self.statistics.add(self.observe(output.detach(), y.detach(), **given), place)
             if self.commit_every is not None:
                 self._commit_in_step(self.commit_every)
+            elif not torch.compiler.is_compiling():
+                self.loop.observed(self, output.shape[0], self.statistics.seen.shape[0])
 
     def _commit_in_step(self, every: int) -> None:
         if every > 1:
