@@ -28,7 +28,8 @@ class LabelEmbedding(Criterion):
     nothing here does.
 
     Args:
-        labels: a number of classes, their names, or a LabelSpace.
+        labels: a number of classes, their names, or a LabelSpace, of which the names alone are used: see
+            ``pretrained``.
         in_features: the width of ``features``; left out with ``pretrained``.
         temperature: τ > 0, softens the second head for the embedding.
         cap: α in [0, 1], where the hinge on the second head's confidence begins.

@@ -29,7 +29,7 @@ class AdaptiveLabels(Criterion):
     as printed and does not divide the repel term by N²; ``"reference"`` predicts with the last means.
 
     Args:
-        labels: a number of classes, their names, or a LabelSpace.
+        labels: a number of classes, their names, or a LabelSpace, of which the names alone are used.
         dim: the width D of the output; K by default, the paper also uses 10·K.
         every: k, steps between updates.
         warmup: w, steps before the first update.

@@ -30,7 +30,7 @@ class Retrospection(Criterion):
     of 200 epochs. We do: count from 0, so that c is the epoch the memory is from; ``preset="reference"`` counts from 1.
 
     Args:
-        labels: a number of classes, their names, or a LabelSpace.
+        labels: a number of classes, their names, or a LabelSpace, of which the names alone are used.
         samples: how many training samples there are; ``index`` counts from 0 to ``samples`` − 1.
         epochs: E, how many epochs the training will take; the soft share grows towards it.
         every: k, refresh the memory every so many epochs.

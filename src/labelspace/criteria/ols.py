@@ -25,7 +25,7 @@ class OnlineSmoothing(Criterion):
     the CIFAR code; ``preset="reference-fine"`` is the other, ``"paper"`` starts uniform.
 
     Args:
-        labels: a number of classes, their names, or a LabelSpace.
+        labels: a number of classes, their names, or a LabelSpace, of which the names alone are used.
         smoothing: σ in [0, 1].
         start: what S holds in the first epoch, ``"zero"`` or ``"uniform"``.
         both: weigh both terms 1 instead of 1−σ and σ.
