@@ -231,10 +231,18 @@ class LabelEmbedding(Criterion):
         ``analysis.spectral_vectors`` makes vectors of them.
         """
         with torch.no_grad():
-            source = {"builder": "labelemb", **({"fixed": True} if self.pretrained else {})}
+            learned = {"fixed": True} if self.pretrained else self._seen()
+            source = {"builder": "labelemb", **learned}
             if self.rank is not None:
                 return LabelSpace(self.names, LowRank(self.factor, self.basis, relu=self.relu), "relations", source)
         return LabelSpace(self.names, self._all_rows().cpu(), "relations", source)
+
+    def _seen(self) -> dict[str, object]:
+        """Return whether E is the identity it starts with; a compressed one starts at random."""
+        if self.rank is not None:
+            return {}
+        start = self.init_scale * torch.eye(len(self.names), device=self.embedding.device)
+        return targets.first_seen(self.embedding == start)
 
     @torch.no_grad()
     def _all_rows(self) -> Tensor:

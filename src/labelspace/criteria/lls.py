@@ -215,13 +215,21 @@ class LearnableSmoothing(Criterion):
 
     def label_space(self) -> LabelSpace:
         """Return softmax(Q) as relations, compressed where Q is; ``targets(α)`` is the T of this loss."""
-        source = {"builder": "lls", "smoothing": float(self.smoothing)}
+        source = {"builder": "lls", "smoothing": float(self.smoothing), **targets.first_seen(self._even())}
         with torch.no_grad():
             if self.rank is not None:
                 return LabelSpace(self.names, LowRank(self.label_factor, self.label_basis), "relations", source)
             if self.top is not None and self.prune_after is None:
                 return LabelSpace(self.names, self._top_rows(), "relations", source)
         return LabelSpace(self.names, self._spread(), "relations", source)
+
+    def _even(self) -> Tensor:
+        """Return where Q is as it starts without a space: at zero, the logit of the rest being what it is."""
+        if self.rank is not None:
+            return self.label_factor == 0
+        return (
+            self.label_logits == 0 if self.top is None or self.prune_after is not None else self.top_logits[:, :-1] == 0
+        )
 
     def _spread(self) -> Tensor:
         """Return softmax(Q) of all classes."""

@@ -278,7 +278,7 @@ class AdaptiveLabels(Criterion):
         """Return the labels that predict, as vectors that are compared as they predict: by Euclidean distance."""
         matrix = self._test_matrix().detach().cpu()
         steps = {} if self.restart else {"steps": int(self.step)}
-        source = {"builder": "lwal", **steps, "metric": "euclidean"}
+        source = {"builder": "lwal", **steps, "metric": "euclidean", **targets.first_seen(self.running_count == 0)}
         return LabelSpace(self.names, matrix, "vectors", source)
 
     def target_matrix(self) -> Tensor:

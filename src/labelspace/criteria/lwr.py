@@ -152,7 +152,8 @@ class Retrospection(Criterion):
         for places in torch.split(known, 65536):
             soft = torch.softmax(self._recalled(places).cpu().double() / self.temperature.cpu(), dim=-1)
             total.index_add_(0, soft.argmax(dim=-1), soft)
-        return LabelSpace(self.names, kept_mass(total), "relations", {"builder": "lwr", "epoch": int(self.epoch)})
+        source = {"builder": "lwr", "epoch": int(self.epoch), **targets.first_seen(len(known) == 0)}
+        return LabelSpace(self.names, kept_mass(total), "relations", source)
 
     def _recalled(self, place: Tensor) -> Tensor:
         values = self.statistics.memory["old_outputs"][place]

@@ -127,7 +127,9 @@ class OnlineSmoothing(Criterion):
     def label_space(self) -> LabelSpace:
         """Return S as relations; before the first commit every class keeps its mass."""
         matrix = kept_mass(self.label_matrix.detach().cpu().double())
-        return LabelSpace(self.names, matrix, "relations", {"builder": "ols", "smoothing": float(self.smoothing)})
+        untouched = self.label_matrix == (0.0 if self.start == "zero" else 1 / len(self.names))
+        source = {"builder": "ols", "smoothing": float(self.smoothing), **targets.first_seen(untouched)}
+        return LabelSpace(self.names, matrix, "relations", source)
 
     def target_matrix(self) -> Tensor:
         """Return the target of both terms, ``(1−σ)·I + σ·S`` or ``I + S``, its rows divided by their sum."""
