@@ -14,7 +14,7 @@ from labelspace._agreement import Agreement
 from labelspace._checks import Option
 from labelspace._devices import may_look_at
 from labelspace._distributed import Ranks
-from labelspace.criteria import reducing, targets
+from labelspace.criteria import layout, reducing, targets
 from labelspace.criteria.class_order import OrdersLabels, class_weight
 from labelspace.criteria.described import described
 from labelspace.criteria.layout import Batch, Layout, check_device, is_plain, is_plain_beside, likeliest, no_autocast
@@ -225,7 +225,7 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
             if isinstance(teacher, TopTargets):
                 teacher = teacher.logits(len(self.names), self.class_dim)
             given = {"features": features, "index": index, "teacher": teacher}
-            extras = {name: self._needed(name, given[name]) for name in self.needs}
+            extras = {name: layout.needed(type(self).__name__, name, given[name]) for name in self.needs}
         context = no_autocast(output)
         if context is None:
             return self._loss(output, y, extras, sample_weight)
@@ -346,14 +346,6 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
             self._observe(rows if at_once is not None and not batch.extras else self.sound(rows))
         return loss
 
-    def _needed(self, name: str, value: Tensor | None) -> Tensor:
-        if value is None:
-            remedy = f"Call it as criterion(output, y, {name}=…)."
-            if name == "features":
-                remedy += " A Learner passes them on where the model returns a pair (output, features)."
-            raise _checks.fail(type(self).__name__, name, "given with every call", None, remedy)
-        return value
-
     def _synchronised(self) -> bool:
         # evaluation often runs on one rank only: a collective there would wait forever
         return self.global_mean and self.training and torch.is_grad_enabled() and self.ranks.size() > 1
@@ -402,4 +394,5 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
         return reducing.reduced(terms, batch, self._buffers["weight"], self.reduction, over_ranks)
 
     def _summed_over_ranks(self, totals: Tensor) -> tuple[Tensor, int]:
-        return self._agreement.summed(totals, self.ranks, self)
+        held = [own for own in self.parameters() if own.requires_grad] + self.constants()
+        return self._agreement.summed(totals, self.ranks, type(self).__name__, held)
