@@ -1,10 +1,20 @@
 """Learner: one module for optimizer, device moves and checkpoints."""
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
-from labelspace import LabelEmbedding, LearnableSmoothing, Learner, OneHot, Retrospection, ZipfSmoothing
+from labelspace import (
+    LabelEmbedding,
+    LearnableSmoothing,
+    Learner,
+    OneHot,
+    Retrospection,
+    SemanticSmoothing,
+    ZipfSmoothing,
+    ordinal,
+)
 
 
 class WithFeatures(nn.Module):
@@ -157,3 +167,17 @@ def test_it_says_what_it_holds() -> None:
 def test_getters_are_functions() -> None:
     with pytest.raises(TypeError, match="`features` of Learner must be a function of what the model returns. Got str"):
         Learner(nn.Linear(1, 3), OneHot(3), features="hidden_states")  # type: ignore[arg-type]
+
+
+def test_the_order_of_classes_is_checked() -> None:
+    model, names = nn.Linear(2, 3), ["high", "low", "mid"]
+    space = ordinal(["low", "mid", "high"])
+    Learner(model, SemanticSmoothing(space, classes=names), classes=np.array(names))
+    Learner(model, OneHot(3), classes=names)
+    remedy = r"Got 'low', 'mid', 'high'. Build it .*classes=classes"
+    with pytest.raises(ValueError, match=f"in their order, 'high', 'low', 'mid'. {remedy}"):
+        Learner(model, SemanticSmoothing(space), classes=names)
+    with pytest.raises(ValueError, match="`criterion` of Learner .* in their order, 'a', 'b'. Got '0'"):
+        Learner(model, OneHot(3), classes=["a", "b"])
+    with pytest.raises(ValueError, match="Got '0', '1', '2'"):
+        Learner(model, SemanticSmoothing(ordinal(3)), classes=names)

@@ -1,5 +1,6 @@
 """Learner: model and criterion as one module, so that optimizer, DDP, device moves and checkpoints see both."""
 
+from collections.abc import Sequence
 from typing import Any, final
 
 import torch
@@ -8,7 +9,9 @@ from torch import Tensor, nn
 from labelspace import _checks
 from labelspace._returned import Getter, features_of, output_of
 from labelspace.criteria.base import Criterion
+from labelspace.criteria.class_order import check_order, class_list
 from labelspace.criteria.layout import likeliest
+from labelspace.criteria.options import IGNORED_BY_DDP, ignored_by_ddp
 
 LABELS = ("y", "labels")
 EXTRAS = ("features", "index", "teacher", "sample_weight")  # what goes to the criterion; everything else to the model
@@ -31,6 +34,8 @@ class Learner(nn.Module):
         criterion: any criterion.
         output: a function of what the model returns that finds the output in it.
         features: one that finds the features, which methods such as label embedding read.
+        classes: the names of a dataset's classes in the order of their indices (``dataset.classes``), which the
+            criterion's must be; of one that was built with a number of classes, their number is checked.
 
     Example:
         >>> import torch
@@ -43,7 +48,13 @@ class Learner(nn.Module):
     """
 
     def __init__(
-        self, model: nn.Module, criterion: Criterion, *, output: Getter | None = None, features: Getter | None = None
+        self,
+        model: nn.Module,
+        criterion: Criterion,
+        *,
+        classes: Sequence[str] | None = None,
+        output: Getter | None = None,
+        features: Getter | None = None,
     ) -> None:
         """Hold the two."""
         super().__init__()
@@ -52,12 +63,18 @@ class Learner(nn.Module):
         if not isinstance(criterion, Criterion):
             remedy = "Build one with labelspace.make_criterion(name, labels)."
             raise _checks.fail_type("Learner", "criterion", "a labelspace criterion", type(criterion).__name__, remedy)
+        if classes is not None:
+            names = class_list("Learner", classes)
+            remedy = f"Build it in their order: {type(criterion).__name__}(labels, classes=classes)."
+            known = criterion.names if criterion.named or len(names) != len(criterion.names) else names
+            check_order("Learner", "criterion", known, names, remedy)
         for name, getter in (("output", output), ("features", features)):
             if getter is not None and not callable(getter):
                 expected = "a function of what the model returns"
                 raise _checks.fail_type("Learner", name, expected, type(getter).__name__)
         self.model = model
         self.criterion = criterion
+        setattr(self, IGNORED_BY_DDP, ignored_by_ddp(model, "model") + ignored_by_ddp(criterion, "criterion"))
         self._output, self._features = output, features
 
     def forward(self, *inputs: Any, scores: bool = False, **named: Any) -> Tensor | tuple[Tensor, Tensor]:

@@ -9,14 +9,19 @@ from labelspace import Criterion, UniformSmoothing, criterion_class, make_criter
 from labelspace.criteria.registry import method_name, method_summary
 
 HELPERS = {
+    "class_order",
+    "described",
     "base",
     "divergences",
     "embedding_kernel",
     "kernels",
     "known",
     "layout",
+    "nearness_kernel",
+    "options",
     "reducing",
     "registry",
+    "soundness",
     "statistics",
     "targets",
 }

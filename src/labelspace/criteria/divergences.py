@@ -21,6 +21,7 @@ from labelspace._devices import IN_CACHE, may_look_at
 Rows = Float[Tensor, "n k"]
 Values = Float[Tensor, " n"]
 Places = Int[Tensor, " n"]
+WIDE = 32  # dimensions from which a matrix product is the faster way to distances
 
 
 if TYPE_CHECKING:
@@ -92,17 +93,22 @@ def distances(points: Float[Tensor, "n d"], centres: Float[Tensor, "k d"]) -> Fl
     On a CPU ``‖z‖² + ‖ŷ‖² − 2·z·ŷ`` by one matrix product, about the mean of the centres; pairs so near each other that
     the difference would lose digits are taken one by one, as all are elsewhere.
     """
-    if points.shape[-1] < 32 or points.ndim != 2 or not may_look_at(points):
+    if points.shape[-1] < WIDE or points.ndim != 2 or not may_look_at(points):
         return torch.cdist(points, centres, compute_mode="donot_use_mm_for_euclid_dist").clamp_min(1e-6)
     shift = centres.mean(dim=0)
     left, right = points - shift, centres - shift
     sizes = left.square().sum(dim=1, keepdim=True) + right.square().sum(dim=1)
     squared = torch.addmm(sizes, left, right.T, alpha=-2)
     n, k = (squared < 0.1 * sizes).nonzero(as_tuple=True)
-    if len(n) > max(squared.numel() // 8, 4 * len(points)):
+    if many(n, squared):
         return torch.cdist(points, centres, compute_mode="donot_use_mm_for_euclid_dist").clamp_min(1e-6)
     squared[n, k] = (points[n] - centres[k]).square().sum(dim=1)
     return squared.clamp_min_(1e-12).sqrt_()
+
+
+def many(near: Int[Tensor, " pairs"], squared: Float[Tensor, "n k"]) -> bool:
+    """Return whether so many pairs are near each other that all are better taken one by one."""
+    return len(near) > max(squared.numel() // 8, 4 * len(squared))
 
 
 def _as_tensor(result: object) -> Tensor:

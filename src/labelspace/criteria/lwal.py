@@ -9,8 +9,9 @@ from torch import Tensor
 
 from labelspace import _checks, _distributed
 from labelspace._devices import may_look_at
-from labelspace.criteria import divergences, kernels, targets
+from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
+from labelspace.criteria.nearness_kernel import nearness
 from labelspace.criteria.soundness import Rows
 from labelspace.criteria.statistics import RowSum
 from labelspace.space import LabelSpace
@@ -44,7 +45,7 @@ class AdaptiveLabels(Criterion):
         decay: of the running means, per step.
         test_labels: what predicts: ``"running"`` means, the ``"last"`` ones used in training, or those of a ``"full"``
             pass over the training data made with ``fit_labels``.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, validate, classes: as in ``Criterion``.
 
     Shape:
         output ``(N, D)`` or ``(N, D, d…)``; y class indices ``(N, d…)`` or probabilities with K in the place of D.
@@ -167,7 +168,7 @@ class AdaptiveLabels(Criterion):
             labels = torch.where(update & (counts > 0), sums / counts.clamp_min(1), before.to(output.dtype))
             return share * self._nearness(output, y, labels).values
 
-        return kernels.nearness(output, y, before, update, through, share, careful)
+        return nearness(output, y, before, update, through, share, careful)
 
     def _nearness(self, output: Tensor, y: Tensor, labels: Tensor) -> Term:
         log_p = torch.log_softmax(-divergences.euclidean(output, labels), dim=-1)
@@ -226,13 +227,15 @@ class AdaptiveLabels(Criterion):
     def _committed_rows(self, sums: Tensor, counts: Tensor) -> dict[str, Tensor]:
         """Return the same where few classes are in the batch, looking at theirs alone."""
         rows = counts.nonzero().squeeze(1)
-        old, added = self.decay * self.running_count.to(sums.dtype), counts[rows, None]
-        running = (old[rows, None] * self.running_mean[rows] + sums[rows]) / (old[rows, None] + added)
+        sums, added = sums.index_select(0, rows), counts[rows, None]
+        old = self.decay * self.running_count.to(sums.dtype)
+        before = self.running_mean.index_select(0, rows)
+        running = (old[rows, None] * before + sums) / (old[rows, None] + added)
         new = {"running_mean": self.running_mean.to(sums.dtype).index_copy(0, rows, running), "step": self.step + 1}
         if len(rows):
             new["running_count"] = old + counts
         if bool(self._due()):
-            new["label_matrix"] = self.label_matrix.to(sums.dtype).index_copy(0, rows, sums[rows] / added)
+            new["label_matrix"] = self.label_matrix.to(sums.dtype).index_copy(0, rows, sums / added)
         return new
 
     def renew(self) -> dict[str, Tensor]:

@@ -14,7 +14,8 @@ from typing import NamedTuple, final
 import torch
 from torch import Tensor, nn
 
-from labelspace import _distributed
+from labelspace import _distributed, _sharded
+from labelspace.criteria.options import OptionsModule
 from labelspace.criteria.soundness import Rows
 
 
@@ -186,7 +187,7 @@ def _added(total: Tensor, added: RowSum) -> Tensor:
     return total.index_add_(0, added.rows, added.values.to(wide))
 
 
-class StatisticsModule(nn.Module):
+class StatisticsModule(OptionsModule):
     """A module that observes batches and commits what it saw; its ``statistics`` are saved and loaded with it."""
 
     statistics: Statistics
@@ -243,7 +244,6 @@ class StatisticsModule(nn.Module):
             if name in memory:
                 memory[name] = value.to(memory[name])
             elif name in self._parameters:
-                # the object stays, so that an optimiser goes on with it; only its numbers are others
-                self.get_parameter(name).data = value.detach().to(getattr(self, name))
+                _sharded.put(value, self.get_parameter(name))
             else:
                 setattr(self, name, value.to(getattr(self, name)))
