@@ -109,16 +109,18 @@ def test_semantic_labels_of_every_form(kind: str, ruled: bool, monkeypatch: pyte
 
 @pytest.mark.parametrize("options", [{"rank": 2}, {"top": 2}, {}])
 def test_learned_labels_of_every_form(options: dict[str, int]) -> None:
-    criterion = LearnableSmoothing(ordinal(7), smoothing=0.3, **options)
+    criterion = LearnableSmoothing(7 if "rank" in options else ordinal(7), smoothing=0.3, **options)
     generator = torch.Generator().manual_seed(0)
     for parameter in criterion.parameters():
         parameter.data = torch.randn(parameter.shape, generator=generator)
     compare(criterion, torch.tensor([0, 6, 3, -100, 2, 2, 1]))
 
 
-def test_compressed_embeddings() -> None:
+@pytest.mark.parametrize("head_rank", [None, 2])
+def test_compressed_embeddings(head_rank: int | None) -> None:
     torch.manual_seed(0)
-    compare(LabelEmbedding(7, in_features=5, rank=2, hinge_total=True), torch.tensor([0, 6, 3, -100, 2, 2, 1]))
+    criterion = LabelEmbedding(7, in_features=5, rank=2, head_rank=head_rank, hinge_total=True)
+    compare(criterion, torch.tensor([0, 6, 3, -100, 2, 2, 1]))
 
 
 def test_rows_stay_sparse_and_learn_as_on_scores() -> None:

@@ -27,13 +27,14 @@ class OnlineSmoothing(Criterion):
     the CIFAR code; ``preset="reference-fine"`` is the other, ``"paper"`` starts uniform.
 
     Args:
-        labels: a number of classes, their names, or a LabelSpace.
+        labels: a number of classes, their names, or a LabelSpace, of which the names alone are used.
         smoothing: σ in [0, 1].
         start: what S holds in the first epoch, ``"zero"`` or ``"uniform"``.
         both: weigh both terms 1 instead of 1−σ and σ.
         freeze: a row stops changing once its maximum has reached this value.
         commit_every: commit every so many steps instead of at the end of the epoch.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate, classes: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.
@@ -134,7 +135,9 @@ class OnlineSmoothing(Criterion):
     def label_space(self) -> LabelSpace:
         """Return S as relations; before the first commit every class keeps its mass."""
         matrix = kept_mass(self.label_matrix.detach().cpu().double())
-        return LabelSpace(self.names, matrix, "relations", {"builder": "ols", "smoothing": float(self.smoothing)})
+        untouched = self.label_matrix == (0.0 if self.start == "zero" else 1 / len(self.names))
+        source = {"builder": "ols", "smoothing": float(self.smoothing), **targets.first_seen(untouched)}
+        return LabelSpace(self.names, matrix, "relations", source)
 
     def target_matrix(self) -> Tensor:
         """Return the target of both terms, ``(1−σ)·I + σ·S`` or ``I + S``, its rows divided by their sum."""

@@ -18,8 +18,9 @@ class OneHot(Criterion):
     Paper says, code does, we do: the same thing.
 
     Args:
-        labels: a number of classes, their names, or a LabelSpace.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate, classes: as in ``Criterion``.
+        labels: a number of classes, their names, or a LabelSpace, of which the names alone are used.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.

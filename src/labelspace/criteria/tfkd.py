@@ -27,13 +27,14 @@ class VirtualTeacher(Criterion):
     the same for any K, and p as in the code; ``preset="reference"`` is the code.
 
     Args:
-        labels: a number of classes, their names, or a LabelSpace.
+        labels: a number of classes, their names, or a LabelSpace, of which the names alone are used.
         strength: α in [0, 1], the share of the teacher; at 0 this is cross-entropy.
         confidence: what the teacher holds at the true class, from 1/K to 1.
         temperature: τ > 0.
         multiplier: m, a factor of the divergence: 1, or 100 in preset ``"reference"``.
         average: divide the divergence by the number of ``"samples"``, or of samples times ``"classes"``.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate, classes: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.

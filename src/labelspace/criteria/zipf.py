@@ -1,6 +1,7 @@
 """Zipf's label smoothing: the other classes share mass by their rank in the model's own output."""
 
 import functools
+import math
 from typing import Unpack, final
 
 import numpy as np
@@ -32,10 +33,11 @@ class ZipfSmoothing(Criterion):
     their scores side by side.
 
     Args:
-        labels: a number of classes, their names, or a LabelSpace.
+        labels: a number of classes, their names, or a LabelSpace, of which the names alone are used.
         strength: λ, at least 0.
         votes: ``"logits"`` (default) or ``"dense"``, which needs ``features=``: the class scores at each position.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate, classes: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)``; features ``(N, K, positions…)`` with an
@@ -124,15 +126,18 @@ def _one_by_rank(scores: Tensor) -> tuple[Tensor, Tensor | float] | None:
     By numpy's sort, on a CPU many times faster than torch's. A score's bits, the order of negative ones turned round,
     sort as the score does; with its place in the lower half of a word one sort gives both.
     """
+    low, high = scores.aminmax()
+    if not math.isfinite(low.item()) or not math.isfinite(high.item()):
+        return None
     keys = (scores + 0.0).numpy().view(np.int32)  # which makes −0 the 0 that it equals
-    # falling: the complement of a rising key
-    words = (~keys ^ ((keys >> 31) & 0x7FFFFFFF)).astype(np.int64)
+    falling_keys = keys >> 31
+    falling_keys &= 0x7FFFFFFF
+    falling_keys ^= keys
+    words = np.invert(falling_keys, out=falling_keys).astype(np.int64)  # falling: the complement of a rising key
     words <<= 32
     words |= np.arange(scores.shape[1])
     words.sort(axis=1)
-    order, ends = words & 0xFFFFFFFF, words[:, [0, -1]] & 0xFFFFFFFF
-    if not bool(torch.isfinite(scores.gather(1, torch.from_numpy(ends))).all()):
-        return None
+    order = words & 0xFFFFFFFF
     falling, known_sum = _falling(scores.shape[1])
     mass = torch.empty_like(scores).copy_(torch.from_numpy(falling))
     tied = np.flatnonzero((words.reshape(-1)[1:] ^ words.reshape(-1)[:-1]).view(np.uint64) <= 0xFFFFFFFF) + 1
