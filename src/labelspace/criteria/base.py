@@ -9,10 +9,10 @@ from typing import ClassVar, Literal, NamedTuple, final
 import torch
 from torch import Tensor, nn
 
-from labelspace import _checks, _devices, _sharded
+from labelspace import _checks, _sharded
 from labelspace._agreement import Agreement
 from labelspace._checks import Option
-from labelspace._devices import may_look_at
+from labelspace._devices import in_vmap, may_look_at
 from labelspace._distributed import Ranks
 from labelspace.criteria import layout, reducing, targets
 from labelspace.criteria.class_order import OrdersLabels, class_weight
@@ -337,10 +337,10 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
         at_once = self._at_once(batch)
         loss = self._reduced(self.terms(batch.output, batch.y, **batch.extras), batch) if at_once is None else at_once
         if self.training and self.statistics and torch.is_grad_enabled():
-            if _devices.in_vmap(batch.output):
-                remedy = "Call eval() on the criterion for gradients of single samples."
-                got = "one of many inside torch.func.vmap"
-                raise _checks.fail(type(self).__name__, "output", "a whole batch while it trains", got, remedy)
+            if in_vmap(batch.output):
+                owner, remedy = type(self).__name__, "Call eval() on the criterion for gradients of single samples."
+                expected, got = "a whole batch while it trains", "one of many inside torch.func.vmap"
+                raise _checks.fail(owner, "output", expected, got, remedy)
             rows = Rows(batch.output, batch.y, batch.valid, batch.extras)
             # what was computed at once is finite, and so was all that went into it
             self._observe(rows if at_once is not None and not batch.extras else self.sound(rows))
