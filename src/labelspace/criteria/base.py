@@ -21,6 +21,7 @@ from labelspace.criteria.layout import Batch, Layout, check_device, is_plain, is
 from labelspace.criteria.soundness import Rows, only_sound
 from labelspace.criteria.statistics import Statistics, StatisticsModule
 from labelspace.criteria.targets import IGNORED, Common, Labels, Reduction, Share, Term, Tuned, with_common
+from labelspace.criteria.voices import Loop
 from labelspace.space import LabelSpace
 from labelspace.top_targets import TopTargets
 
@@ -129,6 +130,7 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
         self.commit_every = (
             commit_every if commit_every is None else _checks.whole(owner, "commit_every", commit_every, low=1)
         )
+        self.loop = Loop()
         self._hold(Statistics(sums or {}, tables or {}, memory or {}, self.ranks))
         self.constant("weight", class_weight(owner, weight, self.names))
         if commit_every is not None and commit_every > 1:
@@ -254,6 +256,7 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
     @final
     def end_epoch(self) -> None:
         """Commit what was observed since the last commit, and renew. In distributed training every rank calls it."""
+        self.loop.ends = True
         with torch.no_grad():
             if self.statistics and self.commit_every is None:
                 self._rebind(self.commit(self.statistics.gathered()))
