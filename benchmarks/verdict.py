@@ -3,7 +3,8 @@
 Networks are drawn instead: a reference and seven methods of five strengths each, whose mistakes on validation and test
 samples have known chances. Interval and verdict are then the library's own; strengths and winner are chosen as it does,
 but for all five strengths being tried with every tuning seed. Every cell is
-one kind of data: how much seeds differ, rare dear mistakes, few samples, groups, samples that differ.
+one kind of data: how much seeds differ, rare dear mistakes, few samples, groups, samples that differ. *Wrong* is
+a verdict of cheaper where the truth is not below 0, and one of dearer where it is not above.
 Run: python benchmarks/verdict.py [--draws 400] [--cells 'comfortable|bottleneck'] [--chosen fresh] [--record]
 """
 
@@ -18,12 +19,16 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from labelspace.comparison.change import change_of
+from labelspace.comparison.split_rows import change_over
 from labelspace.comparison.verdict import kind_of
+from labelspace.metrics import Interval
 
 Array = NDArray[np.float64]
 METHODS, STRENGTHS, SEEDS, TUNING = 7, 5, 6, 3
 MARGIN, LEVEL = 0.05, 0.95
 DEAR_SHARE = 0.02  # of samples: those whose mistakes are dear
+SHARE = 0.25  # of several splits, test samples per sample that is trained or chosen with
+HARD, OWN, EASIER = 2.0, 0.5, 1.5  # how hard samples are: for all, for one method alone, and on average
 CHOSEN = ("fresh", "reused", "simultaneous")
 
 
@@ -43,6 +48,8 @@ class Cell(NamedTuple):
         effect: relative change of the cost: of three methods all of it, of the others half.
         wrong: the share of mistakes, about.
         gain: what being right gains.
+        here: whether what is true is that of the training set that was drawn, and not of others.
+        splits: so many training sets, each with a winner of its own.
     """
 
     spread: float = 0.1
@@ -56,6 +63,8 @@ class Cell(NamedTuple):
     effect: float = 0.0
     wrong: float = 0.08
     gain: float = 0.0
+    here: bool = False
+    splits: int = 1
 
 
 EVEN = (1.0,)
@@ -85,6 +94,9 @@ CELLS = {
     "effect -50, bottleneck": Cell(spread=0.5, effect=-0.5),
     "effect -3, 5000 samples": Cell(spread=0.05, samples=5000, effect=-0.03),
     "training sets differ": Cell(spread=0.3, training=0.15),
+    "training sets differ, this split": Cell(spread=0.3, training=0.15, here=True),
+    "training sets differ, 5 splits": Cell(spread=0.3, training=0.15, here=True, splits=5),
+    "training sets differ, 10 splits": Cell(spread=0.3, training=0.15, here=True, splits=10),
     # gains and losses cancel, or gains are more
     "gains, mean about 0": Cell(gain=0.3),
     "gains, mean about 0, bottleneck": Cell(spread=0.5, gain=0.3),
@@ -105,8 +117,8 @@ class Part(NamedTuple):
 def drawn_part(cell: Cell, random: np.random.Generator) -> Part:
     """Draw samples: some hard for all, some harder for one method than for another, which evens out."""
     samples = cell.samples
-    hard = np.log(cell.wrong / (1 - cell.wrong)) - 1.5 + 2.0 * random.normal(size=samples)
-    own = 0.5 * random.normal(size=(1 + METHODS, samples))
+    hard = np.log(cell.wrong / (1 - cell.wrong)) - EASIER + HARD * random.normal(size=samples)
+    own = OWN * random.normal(size=(1 + METHODS, samples))
     prices = random.choice(cell.prices, size=samples)
     if cell.dear:
         prices = np.where(random.random(samples) < DEAR_SHARE, cell.dear, prices)
@@ -149,6 +161,19 @@ class World:
             wrong = self.random.random(chance.shape) < chance * (1 + self.changes[method])
         return wrong * part.prices - self.cell.gain * ~wrong
 
+    def truth(self, method: int) -> float:
+        """Return the share of mistakes of a method's networks on all samples there might be, in a unit of its own.
+
+        Where training sets have effects it is the one over all seeds trained with this set. The odds are normal then.
+        """
+        if not self.cell.here:
+            return 1 + self.changes[method]
+        spread = (HARD**2 + OWN**2 + self.cell.spread**2) ** 0.5
+        mean = np.log(self.cell.wrong / (1 - self.cell.wrong)) - EASIER + float(self.training[method, 0])
+        places, weights = np.polynomial.hermite_e.hermegauss(60)
+        chances = 1 / (1 + np.exp(-(mean + spread * places)))
+        return float(weights @ chances / weights.sum()) * (1 + self.changes[method])
+
 
 class Choice(NamedTuple):
     """The winner, its networks, one per seed, and the level of its interval."""
@@ -188,25 +213,45 @@ def _tuned(world: World, method: int, seeds: slice) -> tuple[Array, float]:
 
 
 class Found(NamedTuple):
-    """What one draw gave: the verdict, and whether the interval covers the truth (None without one)."""
+    """What one draw gave: the verdict, whether it is wrong, and whether its interval covers the truth; None without."""
 
     kind: str
+    wrong: bool
     covers: bool | None
 
 
 def judged(cell: Cell, chosen: str, random: np.random.Generator) -> Found:
-    """Draw a world, choose and judge as a comparison does."""
+    """Draw a world or, of several splits, one for each, choose and judge as a comparison does."""
+    drawn = [_split(cell, chosen, random) for _ in range(cell.splits)]
+    truth = float(np.mean([each.truth[0] for each in drawn]) / np.mean([each.truth[1] for each in drawn])) - 1
+    moved = drawn[0].moved
+    if cell.splits > 1:
+        moved = change_over(*([each.costs[place] for each in drawn] for place in range(2)), SHARE, LEVEL)
+    kind = kind_of(moved, MARGIN)
+    wrong = (kind == "cheaper" and truth >= 0) or (kind == "dearer" and truth <= 0)
+    unknown = truth != 0 and cell.gain > 0  # the effect is one on mistakes, and what is gained is no mistake
+    if moved is None or moved.low is None or moved.high is None or unknown:
+        return Found(kind, wrong, None)
+    return Found(kind, wrong, moved.low <= truth <= moved.high)
+
+
+class Split(NamedTuple):
+    """What one split gave: the change of one split, and mean costs of winner and reference, measured and true."""
+
+    moved: Interval | None
+    costs: tuple[float, float]
+    truth: tuple[float, float]
+
+
+def _split(cell: Cell, chosen: str, random: np.random.Generator) -> Split:
     world = World(cell, random)
     choice = choose(world, chosen)
     reference = world.costs(0, world.networks(0, slice(SEEDS))[0], True)
     costs = world.costs(choice.winner, choice.networks, True)
     groups = None if world.test.groups is None else torch.from_numpy(world.test.groups)
     moved = change_of(torch.from_numpy(costs), torch.from_numpy(reference), choice.level, groups)
-    truth = world.changes[choice.winner]
-    unknown = truth != 0 and cell.gain > 0  # the effect is one on mistakes, and what is gained is no mistake
-    if moved is None or moved.low is None or moved.high is None or unknown:
-        return Found(kind_of(moved, MARGIN), None)
-    return Found(kind_of(moved, MARGIN), moved.low <= truth <= moved.high)
+    means = float(costs.mean()), float(reference.mean())
+    return Split(moved, means, (world.truth(choice.winner), world.truth(0)))
 
 
 class Rates(NamedTuple):
@@ -214,12 +259,18 @@ class Rates(NamedTuple):
 
     draws: int
     kinds: Counter[str]
+    wrong: int
     intervals: int
     covered: int
 
     def share(self, kind: str) -> str:
         """Return a rate in percent with its Wilson interval."""
         return _share(self.kinds[kind], self.draws)
+
+    @property
+    def mistaken(self) -> str:
+        """Return how many draws were called cheaper or dearer and are not, in percent."""
+        return _share(self.wrong, self.draws)
 
     @property
     def coverage(self) -> str:
@@ -239,7 +290,8 @@ def simulate(cell: Cell, chosen: str, draws: int, seed: int = 0) -> Rates:
     random = np.random.default_rng(seed)
     found = [judged(cell, chosen, random) for _ in range(draws)]
     covers = [each.covers for each in found if each.covers is not None]
-    return Rates(draws, Counter(each.kind for each in found), len(covers), sum(covers))
+    kinds, wrong = Counter(each.kind for each in found), sum(each.wrong for each in found)
+    return Rates(draws, kinds, wrong, len(covers), sum(covers))
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -253,12 +305,13 @@ def main(words: Sequence[str] | None = None) -> None:
     torch.set_num_threads(1)
     columns = ("cheaper", "dearer", "no difference", "undecided")
     print(
-        f"{'percent, with Wilson intervals':30}" + "".join(f"{name:>20}" for name in (*columns, "coverage")), flush=True
+        f"{'percent, with Wilson intervals':32}" + "".join(f"{name:>20}" for name in (*columns, "wrong", "coverage")),
+        flush=True,
     )
     for name in CELLS if options.cells is None else options.cells.split("|"):
         rates = simulate(CELLS[name], options.chosen, options.draws)
-        shares = {kind: rates.share(kind) for kind in columns}
-        print(f"{name:30}" + "".join(f"{each:>20}" for each in (*shares.values(), rates.coverage)), flush=True)
+        shares = {**{kind: rates.share(kind) for kind in columns}, "wrong": rates.mistaken}
+        print(f"{name:32}" + "".join(f"{each:>20}" for each in (*shares.values(), rates.coverage)), flush=True)
         if options.record:
             from results import record
 

@@ -12,7 +12,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import numpy as np
@@ -72,6 +72,13 @@ def random_space(random: np.random.Generator) -> labelspace.LabelSpace:
     return labelspace.LabelSpace([str(each) for each in range(CLASSES)], torch.from_numpy(matrix), kind="relations")
 
 
+class Drawing(NamedTuple):
+    """What one draw gave: the verdict, and whether its interval covers that nothing differs (None without one)."""
+
+    kind: str
+    covers: bool | None
+
+
 class Cell:
     """One kind of question whose answer is that nothing differs.
 
@@ -92,7 +99,7 @@ class Cell:
         """Keep them."""
         self.data, self.methods, self.strengths, self.drawn_space = data, list(methods), strengths, drawn_space
 
-    def verdict(self, random: np.random.Generator) -> str:
+    def verdict(self, random: np.random.Generator) -> Drawing:
         """Draw data, compare, and return what came out."""
         space: Any = random_space(random) if self.drawn_space else [str(each) for each in range(CLASSES)]
         # pictures of how classes lie take longer than all the rest, and nothing is judged by them
@@ -114,7 +121,8 @@ class Cell:
                 out=folder,
                 executor=InProcess(),
             )
-        return found.verdict.kind
+        ends = found.verdict.interval
+        return Drawing(found.verdict.kind, None if ends is None else ends[0] <= 0 <= ends[1])
 
 
 CELLS = {
@@ -124,17 +132,19 @@ CELLS = {
 }
 
 
-def simulate(cell: Cell, draws: int, seed: int = 0, seconds: float = float("inf")) -> Counter[str]:
-    """Return how often each verdict came out; fewer draws where the time is over."""
-    random, began = np.random.default_rng(seed), time.perf_counter()
-    kinds: Counter[str] = Counter()
-    while kinds.total() < draws and time.perf_counter() - began < seconds:
-        kinds[cell.verdict(random)] += 1
-    return kinds
+def simulate(cell: Cell, draws: int, seed: int = 0, seconds: float = float("inf")) -> list[Drawing]:
+    """Return what every draw gave; fewer draws where the processor time is over, of which others take nothing."""
+    random, began = np.random.default_rng(seed), time.process_time()
+    found: list[Drawing] = []
+    while len(found) < draws and time.process_time() - began < seconds:
+        found.append(cell.verdict(random))
+    return found
 
 
 def share(hits: int, draws: int) -> str:
     """Return a rate in percent with its Wilson interval."""
+    if not draws:
+        return "–"
     ends = binomtest(hits, draws).proportion_ci(method="wilson")
     return f"{100 * hits / draws:.1f} [{100 * ends.low:.1f}, {100 * ends.high:.1f}]"
 
@@ -143,21 +153,23 @@ def main(words: Sequence[str] | None = None) -> None:
     """Print the rates of every cell, and record them if asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=20)
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="of each cell, after which no draw begins")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="of processor time of each cell")
     parser.add_argument("--cells", help="names with bars between; all if left out")
     parser.add_argument("--record", action="store_true", help="append the rates to benchmarks/results/verdict_null.csv")
     options = parser.parse_args(words)
     torch.set_num_threads(1)
-    print(f"{'percent, with Wilson intervals':30}{'draws':>6}" + "".join(f"{name:>20}" for name in COLUMNS), flush=True)
+    titles = (*COLUMNS, "coverage")
+    print(f"{'percent, with Wilson intervals':30}{'draws':>6}" + "".join(f"{name:>20}" for name in titles), flush=True)
     for name in CELLS if options.cells is None else options.cells.split("|"):
-        kinds = simulate(CELLS[name], options.draws, seconds=options.seconds)
-        draws = kinds.total()
-        shares = {kind: share(kinds[kind], draws) for kind in COLUMNS}
-        print(f"{name:30}{draws:6}" + "".join(f"{each:>20}" for each in shares.values()), flush=True)
+        found = simulate(CELLS[name], options.draws, seconds=options.seconds)
+        kinds, covers = Counter(each.kind for each in found), [each.covers for each in found if each.covers is not None]
+        shares = {kind: share(kinds[kind], len(found)) for kind in COLUMNS}
+        shares["coverage"] = share(sum(covers), len(covers))
+        print(f"{name:30}{len(found):6}" + "".join(f"{each:>20}" for each in shares.values()), flush=True)
         if options.record:
             from results import record
 
-            record("verdict_null", {"cell": name, "draws": draws, **shares})
+            record("verdict_null", {"cell": name, "draws": len(found), **shares})
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def test_every_method_is_as_on_scores(name: str, reduction: str) -> None:
         soft = torch.rand(len(y), 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
         soft = soft / soft.sum(1, keepdim=True)
         soft[2] = 0
-        compare(criterion, soft, width, **extras)
+        compare(criterion, soft, width, sample_weight=torch.arange(len(y)) / 2, **extras)
 
 
 @pytest.mark.parametrize("name", sorted(REFUSED))

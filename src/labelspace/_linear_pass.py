@@ -26,6 +26,7 @@ class Call(NamedTuple):
     y: Tensor | TopTargets
     extras: Mapping[str, Tensor | TopTargets]
     parameters: Sequence[Tensor]  # of the criterion, those that learn
+    sample_weight: Tensor | None = None  # (n,)
 
     def batch(self, output: Tensor, part: slice) -> Batch:
         """Return checked rows of some samples."""
@@ -33,7 +34,8 @@ class Call(NamedTuple):
         y, classes = self.y[part], len(self.criterion.names)
         extras = {name: value[part] for name, value in self.extras.items()}
         dense = {name: v.logits(classes) if isinstance(v, TopTargets) else v.detach() for name, v in extras.items()}
-        return layout.batch(output, y.dense(classes) if isinstance(y, TopTargets) else y, dense)
+        weight = None if self.sample_weight is None else self.sample_weight[part]
+        return layout.batch(output, y.dense(classes) if isinstance(y, TopTargets) else y, dense, weight)
 
     def sample_weights(self, count: int, like: Tensor) -> tuple[Tensor, Tensor]:
         """Return what each sample weighs, and how many count, without any scores."""

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
@@ -44,6 +45,24 @@ def test_a_winner_chosen_on_the_networks_that_are_judged_is_lucky(verdict) -> No
     cell = verdict.CELLS["bottleneck, 5000 samples"]._replace(samples=1500)
     lucky, fresh = (verdict.simulate(cell, chosen, draws=80).kinds["cheaper"] for chosen in ("reused", "fresh"))
     assert lucky > 8 > fresh
+
+
+def test_a_training_set_that_suits_a_method_is_no_false_verdict_about_this_split(verdict) -> None:
+    cell = verdict.CELLS["training sets differ, this split"]._replace(training=0.5)
+    found = verdict.simulate(cell, "fresh", draws=60)
+    assert found.kinds["cheaper"] > 6  # the best of seven suits the training set
+    assert found.wrong <= 3
+    assert found.covered >= 0.88 * found.intervals
+    elsewhere = verdict.simulate(cell._replace(here=False), "fresh", draws=60)
+    assert elsewhere.kinds == found.kinds
+    assert elsewhere.wrong == found.kinds["cheaper"] + found.kinds["dearer"]
+
+
+def test_what_is_true_of_a_training_set_is_what_many_networks_and_samples_show(verdict) -> None:
+    cell = verdict.CELLS["training sets differ, this split"]._replace(samples=40_000, training=0.5)
+    world = verdict.World(cell, np.random.default_rng(0))
+    found = [world.costs(m, 0.3 * world.random.normal(size=40) + world.training[m], True).mean() for m in (0, 1)]
+    assert found[1] / found[0] == pytest.approx(world.truth(1) / world.truth(0), rel=0.03)
 
 
 def test_a_large_effect_is_found(verdict) -> None:

@@ -20,9 +20,9 @@ def null(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_labels_of_noise_are_never_cheaper_or_dearer(null) -> None:
-    kinds = null.simulate(null.CELLS["labels of noise"], draws=3)
-    assert kinds.total() == 3
-    assert not kinds["cheaper"] + kinds["dearer"]
+    found = null.simulate(null.CELLS["labels of noise"], draws=3)
+    assert len(found) == 3
+    assert not {each.kind for each in found} & {"cheaper", "dearer"}
 
 
 def test_networks_of_equal_methods_differ_by_chance_alone(null, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,14 +38,17 @@ def test_networks_of_equal_methods_differ_by_chance_alone(null, monkeypatch: pyt
     cell = null.CELLS["the same method seven times"]
     monkeypatch.setattr(cell, "methods", cell.methods[:2])
     monkeypatch.setattr(cell, "strengths", {name: cell.strengths[name] for name in "ab"})
-    kind = cell.verdict(np.random.default_rng(0))
+    drawn = cell.verdict(np.random.default_rng(0))
     rows = [row for row in found[0].rows if row.role != "ensemble"]
     assert [row.label for row in rows] == ["one-hot", "a", "b"]
     costs = [row.headline.cost for row in rows]
     assert len(set(costs)) == 3
     assert max(costs) < 1.25 * min(costs)
     assert found[0].rows[0].headline.cost < 1  # it learned something: to call the middle always costs 2
-    assert kind == found[0].verdict.kind
+    verdict = found[0].verdict
+    assert verdict.low is not None
+    assert verdict.high is not None
+    assert drawn == (verdict.kind, verdict.low <= 0 <= verdict.high)
 
 
 def test_it_prints_and_records(null, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,10 +57,10 @@ def test_it_prints_and_records(null, monkeypatch: pytest.MonkeyPatch, capsys: py
     kept = []
     monkeypatch.setattr(results, "record", lambda name, row: kept.append((name, row)))
     for cell in null.CELLS.values():
-        monkeypatch.setattr(cell, "verdict", lambda random: "undecided")
+        monkeypatch.setattr(cell, "verdict", lambda random: null.Drawing("undecided", True))
     null.main(["--draws", "4", "--cells", "labels of noise|random label space", "--record"])
     assert len(capsys.readouterr().out.splitlines()) == 3
-    assert [(name, row["cell"], row["draws"], row["cheaper"]) for name, row in kept] == [
-        ("verdict_null", "labels of noise", 4, "0.0 [0.0, 49.0]"),
-        ("verdict_null", "random label space", 4, "0.0 [0.0, 49.0]"),
+    assert [(name, *(row[title] for title in ("cell", "draws", "cheaper", "coverage"))) for name, row in kept] == [
+        ("verdict_null", "labels of noise", 4, "0.0 [0.0, 49.0]", "100.0 [51.0, 100.0]"),
+        ("verdict_null", "random label space", 4, "0.0 [0.0, 49.0]", "100.0 [51.0, 100.0]"),
     ]

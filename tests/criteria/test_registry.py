@@ -9,6 +9,8 @@ from labelspace import Criterion, UniformSmoothing, criterion_class, make_criter
 from labelspace.criteria.registry import method_name, method_summary
 
 HELPERS = {
+    "class_order",
+    "described",
     "base",
     "divergences",
     "embedding_kernel",
@@ -16,8 +18,10 @@ HELPERS = {
     "known",
     "layout",
     "nearness_kernel",
+    "options",
     "reducing",
     "registry",
+    "soundness",
     "statistics",
     "targets",
 }

@@ -76,6 +76,8 @@ def of_criterion(method: str, variant: str, narrow: bool) -> None:
         criterion = other.criterion.to(NAME)
         output, y = other.output.to(NAME).requires_grad_(), other.y.to(NAME)
         extras = {name: value.to(NAME) for name, value in other.extras.items()}
+        if other.sample_weight is not None:
+            extras["sample_weight"] = other.sample_weight.to(NAME)
         with without_waiting(mode):
             loss = criterion(output, y, **extras)
             loss.backward()
@@ -102,7 +104,8 @@ def _cast(inputs: Inputs, narrow: bool) -> Inputs:
     one = {"output": inputs.output, "y": inputs.y, **inputs.extras}
     cast = {name: value.float() if value.is_floating_point() else value for name, value in one.items()}
     extras = {name: cast[name] for name in inputs.extras}
-    return Inputs(inputs.criterion.float(), cast["output"], cast["y"], extras)
+    weight = None if inputs.sample_weight is None else inputs.sample_weight.float()
+    return Inputs(inputs.criterion.float(), cast["output"], cast["y"], extras, weight)
 
 
 def of_augmentation(spec: str, narrow: bool) -> None:

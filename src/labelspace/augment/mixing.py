@@ -1,7 +1,7 @@
 """Mixup and CutMix: pairs of samples become one, and so do their labels.
 
 Both return probabilities ``(N, K)``. An ignored sample has a row of zeros; mixed with a labelled one, the row holds
-the labelled one's share only, which criteria bring back to 1.
+the labelled one's share only, and counts that much.
 """
 
 import torch

@@ -29,7 +29,7 @@ class Distillation(Criterion):
         temperature: τ > 0, for the teacher and the model alike.
         hard: β in [0, 1], the share of the true label; 0 learns from the teacher alone.
         scale: multiply the soft term by τ².
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, validate, classes: as in ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output; teacher like

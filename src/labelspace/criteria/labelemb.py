@@ -42,7 +42,7 @@ class LabelEmbedding(Criterion):
         stop_targets: keep gradients from ê in the second term and from softmax(z2/τ) in the last.
         pretrained: relations whose rows are ê (``label_space()`` of a trained one, not logits E), eq. (17); found by
             name among its classes. Vectors and costs become relations first. A low-rank space stays compressed.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, validate, classes: as in ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; features ``(N, F)`` or ``(N, F, d…)``; y class indices or probabilities.
@@ -127,7 +127,7 @@ class LabelEmbedding(Criterion):
         self.shared = chosen["beta"] is not None
         # 2·(½, ½) are the paper's weights; the total is a tensor, so that members of a sweep may differ in it too
         self.option("beta", chosen["beta"] if self.shared else 0.5, low=0, high=1)
-        self.register_buffer("first_total", torch.tensor(1.0 if self.shared else 2.0), persistent=False)
+        self.constant("first_total", torch.tensor(1.0 if self.shared else 2.0), persistent=False)
         self.pretrained = pretrained is not None
         if pretrained is not None:
             self._take(pretrained)
@@ -145,10 +145,10 @@ class LabelEmbedding(Criterion):
         space = space if space.names == self.names else space.subset(self.names)
         if isinstance(space.rule, LowRank):
             self.rank, self.relu = space.rule.left.shape[1], space.rule.relu
-            self.register_buffer("factor", space.rule.left.clone())
-            self.register_buffer("basis", space.rule.right.clone())
+            self.constant("factor", space.rule.left.clone())
+            self.constant("basis", space.rule.right.clone())
         else:
-            self.register_buffer("fixed", space.matrix.clone())
+            self.constant("fixed", space.matrix.clone())
             self._rows = targets.TargetRows()
 
     def _make_parameters(self) -> None:

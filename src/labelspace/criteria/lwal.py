@@ -12,6 +12,7 @@ from labelspace._devices import may_look_at
 from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
 from labelspace.criteria.nearness_kernel import nearness
+from labelspace.criteria.soundness import Rows
 from labelspace.criteria.statistics import RowSum
 from labelspace.space import LabelSpace
 
@@ -44,7 +45,7 @@ class AdaptiveLabels(Criterion):
         decay: of the running means, per step.
         test_labels: what predicts: ``"running"`` means, the ``"last"`` ones used in training, or those of a ``"full"``
             pass over the training data made with ``fit_labels``.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, validate, classes: as in ``Criterion``.
 
     Shape:
         output ``(N, D)`` or ``(N, D, d…)``; y class indices ``(N, d…)`` or probabilities with K in the place of D.
@@ -262,8 +263,9 @@ class AdaptiveLabels(Criterion):
         sums, counts = torch.zeros_like(self.fitted_mean), torch.zeros_like(self.fitted_count)
         for output, y in batches:
             batch = self._layout().batch(output, y, {})
-            member = targets.membership(batch.y, len(self.names), sums.dtype)
-            sums, counts = sums + member.T @ batch.output.to(sums.dtype), counts + member.sum(dim=0)
+            rows = self.sound(Rows(batch.output, batch.y, batch.valid, {}))
+            member = targets.membership(rows.y, len(self.names), sums.dtype)
+            sums, counts = sums + member.T @ rows.output.to(sums.dtype), counts + member.sum(dim=0)
         sums, counts = _distributed.sum_over_ranks(sums), _distributed.sum_over_ranks(counts)
         self.fitted_mean, self.fitted_count = sums / counts.clamp_min(_tiny(counts))[:, None], counts
 

@@ -14,7 +14,7 @@ from labelspace.criteria.targets import Share, Term
 
 def shares(batch: Batch, weight: Tensor | None, reduction: str) -> Share:
     """Return what the value of every sample counts in a sum or a mean; one number where all count alike."""
-    if batch.valid is None and weight is None:
+    if batch.valid is None and weight is None and batch.counts is None:
         return 1.0 if reduction == "sum" else 1 / batch.output.shape[0]
     of_sample = sample_weights(batch, weight)
     total = of_sample.sum()
@@ -34,6 +34,7 @@ def reduced(terms: Sequence[Term], batch: Batch, weight: Tensor | None, reductio
     if (
         batch.valid is None
         and weight is None
+        and batch.counts is None
         and reduction == "mean"
         and not synchronised
         and batch.output.shape[0] > 0
@@ -61,12 +62,15 @@ def reduced(terms: Sequence[Term], batch: Batch, weight: Tensor | None, reductio
 
 
 def sample_weights(batch: Batch, weight: Tensor | None) -> Tensor:
-    """Return what every sample weighs: its class's weight, nothing where it is ignored."""
+    """Return what every sample weighs: its own weight times its class's, nothing where it is ignored."""
     dtype = batch.output.dtype
-    if weight is None:
+    if weight is None and batch.counts is None:
         return batch.output.new_ones(batch.output.shape[0]) if batch.valid is None else batch.valid.to(dtype)
-    of_class = targets.rows(weight.to(dtype).unsqueeze(1), batch.y).squeeze(1)
-    return of_class if batch.valid is None else batch.valid.to(dtype) * of_class
+    factors = [] if batch.counts is None else [batch.counts]
+    if weight is not None:
+        factors.append(targets.rows(weight.to(dtype).unsqueeze(1), batch.y).squeeze(1))
+    own = functools.reduce(torch.mul, factors)
+    return own if batch.valid is None else torch.where(batch.valid, own, 0)
 
 
 def _mean(term: Term) -> Tensor:

@@ -21,7 +21,7 @@ class SemanticSmoothing(Criterion):
         labels: a LabelSpace; vectors and costs are turned into relations. A compressed one of more than 8,192 classes
             stays so.
         smoothing: σ in [0, 1], the mass that leaves the class.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, validate, classes: as in ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.
@@ -61,7 +61,7 @@ class SemanticSmoothing(Criterion):
         self.source, self.hops = known.source, known.hops
         # of many classes the rule alone is kept, which is no part of the state: it comes with the space
         self.rule = None if fits(len(space)) else known.rule
-        self.register_buffer("relations", known.matrix.clone() if self.rule is None else None)
+        self.constant("relations", known.matrix.clone() if self.rule is None else None)
         self._rows = targets.TargetRows()
 
     def terms(self, output: Tensor, y: Tensor) -> list[Term]:

@@ -3,15 +3,20 @@
 These tensors are deliberately not registered buffers: DistributedDataParallel overwrites every rank's buffers with
 rank 0's before each forward, which would silently drop what the other ranks have counted. A memory is the same on
 every rank, but sending a row per training sample before each forward would take longer than the forward.
+
+They live in a module of their own all the same, which names them to whoever asks it alone and not the module around it:
+so torch's distributed checkpoints find them, and DistributedDataParallel does not.
 """
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple, final
 
 import torch
 from torch import Tensor, nn
 
-from labelspace import _distributed
+from labelspace import _distributed, _sharded
+from labelspace.criteria.options import OptionsModule
+from labelspace.criteria.soundness import Rows
 
 
 class RowSum(NamedTuple):
@@ -21,7 +26,8 @@ class RowSum(NamedTuple):
     values: Tensor  # (n, …)
 
 
-class Statistics:
+@final
+class Statistics(nn.Module):
     """Sums over samples, tables with one row per sample of the training set, and a memory that commits write.
 
     Args:
@@ -37,6 +43,7 @@ class Statistics:
         memory: Mapping[str, tuple[tuple[int, ...], torch.dtype]],
     ) -> None:
         """Allocate everything as zeros, so that compiled code never meets a new tensor."""
+        super().__init__()
         self.sums = {name: torch.zeros(shape) for name, shape in sums.items()}
         self.tables = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in tables.items()}
         self.memory = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in memory.items()}
@@ -113,23 +120,59 @@ class Statistics:
             self.seen = saved["seen"].detach().clone().to(self.seen.device)
         return None
 
-    def mismatches(self, saved: Mapping[str, Tensor | None], prefix: str) -> list[str]:
-        """Return what keeps saved statistics from being loaded: shapes that differ."""
-        state = self.state()
-        pairs = [(name, state[name].shape, tensor.shape) for name, tensor in saved.items() if tensor is not None]
-        text = "size mismatch for {}statistics.{}: the checkpoint has {}, this criterion {}"
-        return [text.format(prefix, name, tuple(theirs), tuple(mine)) for name, mine, theirs in pairs if mine != theirs]
-
     def state(self) -> dict[str, Tensor]:
         """Return everything by name, to be saved."""
         return {**self.sums, **self.tables, **({"seen": self.seen} if self.tables else {}), **self.memory}
 
-    def apply(self, function: Callable[[Tensor], Tensor]) -> None:
-        """Apply a device or dtype change; sums stay in float32 or better."""
-        self.sums = {name: function(total) for name, total in self.sums.items()}
-        self.tables = {name: table.to(function(table).device) for name, table in self.tables.items()}
-        self.memory = {name: table.to(function(table).device) for name, table in self.memory.items()}
-        self.seen = function(self.seen)
+    def __getattr__(self, name: str) -> Tensor:
+        """Return a tensor by its name in a checkpoint, where distributed checkpoints look for it."""
+        for store in ("sums", "tables", "memory"):
+            if name in self.__dict__.get(store, {}):
+                found: Tensor = self.__dict__[store][name]
+                return found
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def extra_repr(self) -> str:
+        """Return names and shapes."""
+        return ", ".join(f"{name} {tuple(tensor.shape)}" for name, tensor in self.state().items())
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """Yield everything by name; a module that holds this one does not, it looks at what is registered."""
+        for name, tensor in self.state().items():
+            yield f"{prefix}.{name}" if prefix else name, tensor
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Statistics":
+        # sums stay in float32 or better, as the criterion sees to; what is kept of samples stays as narrow as it is
+        self.sums = {name: fn(total) for name, total in self.sums.items()}
+        self.tables = {name: table.to(fn(table).device) for name, table in self.tables.items()}
+        self.memory = {name: table.to(fn(table).device) for name, table in self.memory.items()}
+        self.seen = fn(self.seen)
+        return self
+
+    def _save_to_state_dict(self, destination: dict[str, Tensor], prefix: str, keep_vars: bool) -> None:
+        destination.update({f"{prefix}{name}": tensor.detach() for name, tensor in self.state().items()})
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Mapping[str, Tensor],
+        prefix: str,
+        metadata: object,
+        strict: bool,
+        missing: list[str],
+        unexpected: list[str],
+        errors: list[str],
+    ) -> None:
+        state = {f"{prefix}{name}": tensor for name, tensor in self.state().items()}
+        missing.extend(name for name in state if name not in state_dict)
+        if strict:
+            unexpected.extend(name for name in state_dict if name.startswith(prefix) and name not in state)
+        pairs = [(name, state_dict[name].shape, mine.shape) for name, mine in state.items() if name in state_dict]
+        text = "size mismatch for {}: the checkpoint has {}, this criterion {}"
+        errors.extend(text.format(name, tuple(theirs), tuple(mine)) for name, theirs, mine in pairs if theirs != mine)
+        if len(pairs) == len(state) and not errors:
+            self.load({name.removeprefix(prefix): state_dict[name] for name in state})
 
 
 def _added(total: Tensor, added: RowSum) -> Tensor:
@@ -140,13 +183,19 @@ def _added(total: Tensor, added: RowSum) -> Tensor:
     return total.index_add_(0, added.rows, added.values.to(wide))
 
 
-class StatisticsModule(nn.Module):
+class StatisticsModule(OptionsModule):
     """A module that observes batches and commits what it saw; its ``statistics`` are saved and loaded with it."""
 
     statistics: Statistics
     commit_every: int | None
     global_mean: bool
     steps_observed: Tensor
+
+    def _hold(self, statistics: Statistics) -> None:
+        if statistics or statistics.memory:
+            self.statistics = statistics
+        else:
+            self.__dict__["statistics"] = statistics  # no part of the module: nothing to move, to save or to show
 
     def observe(self, output: Tensor, y: Tensor) -> Mapping[str, Tensor | RowSum]:
         """Return this batch's statistics by name; pure. Running methods only."""
@@ -156,14 +205,14 @@ class StatisticsModule(nn.Module):
         """Return new values of buffers from the gathered statistics; pure. Running methods only."""
         raise NotImplementedError
 
-    def _observe(self, output: Tensor, y: Tensor, valid: Tensor | None, extras: Mapping[str, Tensor]) -> None:
+    def _observe(self, rows: Rows) -> None:
         with torch.no_grad():
-            index = extras.get("index")
+            index = rows.extras.get("index")
             place = None if index is None else index.long()
-            if place is not None and valid is not None:
-                place = torch.where(valid, place, -1)
-            given = {name: value.detach() for name, value in extras.items()}
-            self.statistics.add(self.observe(output.detach(), y.detach(), **given), place)
+            if place is not None and rows.valid is not None:
+                place = torch.where(rows.valid, place, -1)
+            given = {name: value.detach() for name, value in rows.extras.items()}
+            self.statistics.add(self.observe(rows.output.detach(), rows.y.detach(), **given), place)
             if self.commit_every is not None:
                 self._commit_in_step(self.commit_every)
 
@@ -191,31 +240,6 @@ class StatisticsModule(nn.Module):
             if name in memory:
                 memory[name] = value.to(memory[name])
             elif name in self._parameters:
-                # the object stays, so that an optimiser goes on with it; only its numbers are others
-                self.get_parameter(name).data = value.detach().to(getattr(self, name))
+                _sharded.put(value, self.get_parameter(name))
             else:
                 setattr(self, name, value.to(getattr(self, name)))
-
-    def _save_to_state_dict(self, destination: dict[str, Tensor], prefix: str, keep_vars: bool) -> None:
-        super()._save_to_state_dict(destination, prefix, keep_vars)
-        for name, tensor in self.statistics.state().items():
-            destination[f"{prefix}statistics.{name}"] = tensor.detach()
-
-    def _load_from_state_dict(
-        self,
-        state_dict: dict[str, Tensor],
-        prefix: str,
-        metadata: dict[str, object],
-        strict: bool,
-        missing: list[str],
-        unexpected: list[str],
-        errors: list[str],
-    ) -> None:
-        names = list(self.statistics.state())
-        saved = {name: state_dict.pop(f"{prefix}statistics.{name}", None) for name in names}
-        absent = [f"{prefix}statistics.{name}" for name, tensor in saved.items() if tensor is None]
-        missing.extend(absent)
-        errors.extend(self.statistics.mismatches(saved, prefix))
-        if not absent and not errors:
-            self.statistics.load({name: tensor for name, tensor in saved.items() if tensor is not None})
-        super()._load_from_state_dict(state_dict, prefix, metadata, strict, missing, unexpected, errors)
