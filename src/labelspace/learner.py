@@ -129,6 +129,10 @@ class Learner(nn.Module):
         """Let the criterion commit its running statistics."""
         self.criterion.end_epoch()
 
+    def gather(self) -> None:
+        """Bring together what all ranks have observed, before a checkpoint in mid-epoch; every rank calls it."""
+        self.criterion.gather()
+
     def parameter_groups(self, weight_decay: float = 0.0, *, rows: bool = False) -> list[dict[str, object]]:
         """Return groups for an optimizer: everything decays but the label parameters.
 

@@ -401,6 +401,5 @@ def test_as_many_runs_are_made_as_are_announced(options: dict[str, Any], expecte
     assert told["plan"]["runs"] == expected
     assert expected <= made <= expected + told["plan"]["further"]
     assert bool(told["plan"]["further"]) == ("strengths" not in options)
-    assert len([row for row in found.content["rows"] for _ in row["runs"]]) == len(found.content["rows"]) * len(
-        found.content["seeds"]
-    )
+    of_seeds = [row for row in found.result.rows if not row.mixed]
+    assert sum(len(row.runs) for row in of_seeds) == len(of_seeds) * len(found.result.seeds)

@@ -3,6 +3,7 @@
 import csv
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,9 @@ from labelspace import InputError, Run, compare, data
 from labelspace.cli.main import app
 from labelspace.comparison import Comparison, classified
 from labelspace.comparison.chosen import Offer, is_worth_several
+from labelspace.report.document import Room
+from labelspace.report.reading import read_comparison
+from labelspace.report.whatif import what_if
 from labelspace.serving.onnx import export_onnx
 from labelspace.sweeps.executors import InProcess
 
@@ -130,3 +134,59 @@ def test_one_model_is_taken_where_validation_data_cannot_tell() -> None:
     assert is_worth_several(one, Offer(torch.zeros(1, 4), 0.5))
     assert not is_worth_several(one, Offer(torch.tensor([[0.0, 1.0, 0.0, 0.0]]), 0.1))
     assert not is_worth_several(one, one)
+
+
+@pytest.fixture(scope="module")
+def alike(compared: tuple[Comparison, Path], tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    """Return a comparison of the same whose network, Bayes and trees validation data do not tell apart."""
+    place = tmp_path_factory.mktemp("alike")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(classified, "is_worth_several", lambda one, several: False)
+        patch.setattr(classified, "alike", lambda offers: [1, 2, 3])
+        return compare(compared[1], out=place, executor=InProcess(), **OPTIONS)
+
+
+def test_rows_that_cannot_be_told_apart_are_averaged(alike: Comparison, compared: tuple[Comparison, Path]) -> None:
+    """In numpy: one model of each row, the best on validation data, each with its own calibration; then their mean."""
+    rows, best = alike.result.rows, Run.load(alike.folder)
+    row = next(row for row in rows if row.mixed)
+    assert (row.label, row.of, row.method, row.structured, len(row.runs)) == ("average of 3", None, "", False, 3)
+    assert alike.result.best is not None
+    assert alike.result.best.label == row.label
+    labels = [next(one.label for one in rows if run in one.runs) for run in row.runs]
+    assert labels == ["uniform", "GaussianNB", "ExtraTrees"]
+    part = data.load(compared[1]).test
+    members = [Run.load(alike.folder / "runs" / name) for name in row.runs]
+    by = [member.decision for member in best.members]
+    pairs = zip(by, members, strict=True)
+    parts = [how.probabilities(one.scores_of(part.x)).double().numpy() for how, one in pairs if how is not None]
+    mean = np.mean(parts, axis=0)
+    assert len(parts) == 3
+    torch.testing.assert_close(best.scores_of(part.x).double().exp(), torch.from_numpy(mean), rtol=1e-5, atol=1e-6)
+    cost = np.square(np.arange(3)[:, None] - np.arange(3))
+    called = (best.predict_proba(part.x).double().numpy() @ cost).argmin(axis=1)
+    assert [best.names[place] for place in called] == best.decide(part.x)
+    assert row.min_cost is not None
+    assert row.min_cost.cost == pytest.approx(cost[part.y.numpy(), called].mean())
+
+
+def test_it_is_said_what_is_averaged(alike: Comparison, tmp_path: Path) -> None:
+    advice = alike.result.verdict.advice
+    said = "Take the average of 3 models (uniform, GaussianNB, ExtraTrees) with minimum-cost decisions: "
+    assert advice.startswith(said)
+    assert "alidation data do not tell them apart; it takes 3 times as long as one (uniform: " in advice
+    assert "Too few rows" not in advice
+    card = (alike.folder / "best" / "README.md").read_text(encoding="utf-8")
+    assert "| model | 3 models: the mean of their calibrated probabilities |" in card
+    assert "| members/1 | sklearn:GaussianNB; onehot: " in card
+    said = alike.methods_text()
+    assert "Validation data did not tell 3 models apart; they were averaged (" in said
+    best, first = Run.load(alike.folder), Run.load(alike.folder / "best" / "members" / "0")
+    assert first.config.method == "uniform"
+    assert first.deciding.rule == "min_cost"  # so that it can be exported by itself
+    assert alike.folder is not None
+    found: Any = what_if(read_comparison(alike.folder)[1], Room(10**7))
+    assert [row["label"] for row in found["rows"]] == ["uniform", "one-hot"]
+    with pytest.raises(InputError, match=r"of one network.*3 averaged.*members/0 is one of its models"):
+        export_onnx(best, best.deciding, tmp_path / "best.onnx")
+    assert alike.save_html().stat().st_size > 0

@@ -101,3 +101,14 @@ def test_a_stack_of_batches_is_a_loop_over_them(method: str) -> None:
     for name, value in stacked.items():
         torch.testing.assert_close(value, torch.stack([each[name].detach() for each in looped]))
         assert bool(torch.isfinite(value).all())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_where_nobody_looks_a_negative_label_is_ignored(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    no_looking(monkeypatch)
+    found, expected = plain(method), without(plain(method))
+    found.y[BAD] = -5
+    torch.testing.assert_close(found.loss(), expected.loss(), rtol=0, atol=0)
+    states = [state_after(found), state_after(expected)]
+    for part, value in states[0].items():
+        torch.testing.assert_close(value, states[1][part], rtol=0, atol=0, msg=lambda m, p=part: f"{p}: {m}")

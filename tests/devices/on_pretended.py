@@ -84,7 +84,14 @@ def of_criterion(method: str, variant: str, narrow: bool) -> None:
         criterion.end_epoch()
         scores, gradient = criterion.scores(output).detach().cpu(), output.grad.cpu()
         space, targets = criterion.label_space(), criterion.target_matrix()
-        criterion.cpu()
+        again = _cast(variants(method)[variant], narrow).criterion.to(NAME)
+        again.load_state_dict(criterion.state_dict())
+        for each in (criterion, again):
+            each.half().bfloat16().cpu()
+        assert_close(again.state_dict(), criterion.state_dict(), **EXACT)
+        options = {name: value.cpu().double() for name, value in cpu.criterion.named_buffers() if not value.ndim}
+        for name in criterion.float_options:
+            assert_close(criterion.get_buffer(name), options[name], **EXACT)
         assert_close(loss.detach().cpu(), expected.detach(), **tolerance)
         assert_close(gradient, cpu.output.grad, **tolerance)
     assert_close(scores, cpu.criterion.scores(cpu.output.detach()), **tolerance)

@@ -19,6 +19,7 @@ NEEDED = {
     "timm": ("timm",),
     "torchmetrics": ("torchmetrics",),
     "TensorBoard, W&B, Trackio": ("tensorboard",),
+    "Several processes, shards, checkpoints": (),
 }
 
 

@@ -60,7 +60,7 @@ def test_the_mark_and_the_model_to_take_home_are_the_same_or_the_screen_says_why
     other = result(**with_rows(marked, best={"label": "one-hot"}))
     assert other.elsewhere == "uniform"
     table = text_table(other)
-    assert "▸ best on validation: best/ holds it; the verdict is about uniform" in table
+    assert "▸ chosen on validation: best/ holds it; the verdict is about uniform" in table
     assert [line.split()[0] for line in table.splitlines() if "▸" in line][:1] == ["one-hot"]
 
 

@@ -1,4 +1,4 @@
-"""Which row is taken home: the cheapest on validation data, and of those that it cannot tell apart the surest."""
+"""Which row is taken home: the cheapest on validation data; where it cannot tell several apart, all of them as one."""
 
 import math
 from collections.abc import Sequence
@@ -9,6 +9,8 @@ from torch import Tensor
 
 from labelspace.comparison.change import FEW
 from labelspace.metrics import effective_samples
+
+MOST = 5  # rows that are averaged: more of them save little, and each has to be run
 
 
 class Offer(NamedTuple):
@@ -23,28 +25,30 @@ class Offer(NamedTuple):
     nll: float
 
 
-def cheapest(offers: Sequence[Offer], priced: bool) -> int:
-    """Return the place of the row to take home.
+def alike(offers: Sequence[Offer]) -> list[int]:
+    """Return the places of the rows that validation data do not tell from the cheapest, the cheapest first.
 
-    A few hundred samples count mistakes in steps, and rows within chance of each other change places with the sample.
-    The likelihood of their calibrated probabilities has no steps. Where every mistake costs the same it speaks of the
-    same mistakes, and decides between all rows within one standard error of the cheapest; under other prices it speaks
-    of others too, and decides between equal costs alone.
+    A few hundred samples count mistakes in steps: rows within one standard error of the cheapest change places with the
+    sample, and the one that happens to be in front was lucky. Of rows that cost the same on every sample the one of
+    least negative log-likelihood stands for all. At most ``MOST`` are returned.
 
     Args:
         offers: of each row.
-        priced: whether mistakes differ in price.
 
     Example:
         >>> import torch
-        >>> offers = [Offer(torch.tensor([[0.0, 1.0, 0.0]]), 0.7), Offer(torch.tensor([[1.0, 0.0, 1.0]]), 0.3)]
-        >>> cheapest(offers, priced=False), cheapest(offers, priced=True)
-        (1, 0)
+        >>> costs = [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [9.0, 9.0, 9.0]]
+        >>> alike([Offer(torch.tensor([each]), nll) for each, nll in zip(costs, [0.7, 0.5, 0.3, 0.9])])
+        [2, 1]
     """
     means = [offer.costs.double().mean(dim=0) for offer in offers]
-    best = min(range(len(means)), key=lambda place: float(means[place].mean()))
-    near = [place for place, mean in enumerate(means) if _within(mean - means[best], priced)]
-    return min(near, key=lambda place: offers[place].nll)
+    order = sorted(range(len(means)), key=lambda place: (float(means[place].mean()), offers[place].nll))
+    kept: list[int] = []
+    for place in order:
+        same = any(torch.equal(means[place], means[other]) for other in kept)
+        if not same and _within(means[place] - means[order[0]]):
+            kept.append(place)
+    return kept[:MOST]
 
 
 def is_worth_several(one: Offer, several: Offer) -> bool:
@@ -95,7 +99,7 @@ def told_by(offers: Sequence[Offer], names: Sequence[str], best: int, groups: Te
     return f"Too few rows chose it: {few} of {of:,} validation {unit} {verb} it from {names[following]}."
 
 
-def _within(more: Tensor, priced: bool) -> bool:
+def _within(more: Tensor) -> bool:
     """Return whether what a row costs more than the cheapest, sample by sample, may well be chance."""
-    error = 0.0 if priced or len(more) < 2 else float(more.std()) / math.sqrt(len(more))
+    error = float(more.std()) / math.sqrt(len(more)) if len(more) > 1 else 0.0
     return float(more.mean()) <= error + 1e-12

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from labelspace.comparison.cause import Shuffles, taken_in_turn
-from labelspace.comparison.chosen import Offer, cheapest, is_worth_several, told_by
+from labelspace.comparison.chosen import Offer, alike, is_worth_several, told_by
 from labelspace.comparison.decided import collapses, decided, done
-from labelspace.comparison.ensembles import averaged, together
+from labelspace.comparison.ensembles import averaged, mixed, together
 from labelspace.comparison.entries import Entry
 from labelspace.comparison.folder import BEST, write_geometry
-from labelspace.comparison.headline import NOTHING_YET, advice
+from labelspace.comparison.headline import NOTHING_YET, advice, models_of
 from labelspace.comparison.judging import Found, Shuffle, Trained, best_seed, candidates
 from labelspace.comparison.knowledge import Doing, Knowledge, Spoken, factor_of, gather
 from labelspace.comparison.learned import constant_row, doubts
@@ -125,16 +125,19 @@ class Classified:
         pairs = zip(outcomes, trained, strict=True)
         rows = against_reference([make_row(outcome, **each.about()) for outcome, each in pairs], level, groups)
         constant = constant_row(self.labels, outcomes[0], self.dataset.train.factors)
-        several = averaged(rows, trained)
+        able = candidates(rows)
+        near = [able[each] for each in alike([_offer(outcomes[place]) for place in able])]
+        several = averaged(rows, trained) + ([mixed([trained[place] for place in near])] if len(near) > 1 else [])
         outcomes += [each.outcome for each in several if isinstance(each.outcome, Outcome)]
         added = [
             make_row(outcome, **each.about()) for outcome, each in zip(outcomes[len(rows) :], several, strict=True)
         ]
         unit = next((row.change.unit for row in rows if row.change is not None), None)
         rows += beside_reference(added, rows[0], level, groups, unit)
-        offers = [Offer(each.validation_table, each.validation_nll) for each in outcomes]
-        best = self._best(rows, offers)
-        chose = told_by(offers, [row.label for row in rows], best, self.dataset.validation.groups)
+        offers = [_offer(each) for each in outcomes]
+        best = _best(rows, offers, near[0])
+        names, of_validation = [row.label for row in rows], self.dataset.validation.groups
+        chose = "" if rows[best].mixed else told_by(offers, names, best, of_validation)
         seed = best_seed(outcomes[best])
         winner = next(number for number, row in enumerate(rows) if row.winner)
         steps = -(-len(self.dataset.train) // self.plan.config.batch_size)
@@ -146,8 +149,7 @@ class Classified:
         alone = rows[: len(trained)]  # what is said of labels is said of single models
         verdict = judge_rows(alone, self.plan.margin, self.knowledge.word, groups, level, rows[best], shuffles)
         verdict = verdict if doubt is None else doubted(verdict, doubt)
-        taken = next((row for row in rows if row.label == rows[best].of), rows[best])
-        learned = doubt is None or taken.role == "rival"
+        learned = doubt is None or all(row.role == "rival" for row in models_of(rows, rows[best]))
         collapsed = collapses(rows, outcomes, best, self.dataset.names)
         offered = filter(None, [self.knowledge.offer])
         return Found(
@@ -165,14 +167,6 @@ class Classified:
             ensembles=tuple(several),
         )
 
-    def _best(self, rows: Sequence[Judged], offers: Sequence[Offer]) -> int:
-        """Return the row to take home: the cheapest single model, or several as one where that is clearly cheaper."""
-        able = candidates(rows)
-        best = able[cheapest([offers[each] for each in able], self.judge.priced)]
-        several = [place for place, row in enumerate(rows) if row.role == "ensemble"]
-        many = min(several, key=lambda place: float(offers[place].costs.mean()), default=None)
-        return best if many is None or not is_worth_several(offers[best], offers[many]) else many
-
     def leave(self, folder: Path, trained: Sequence[Trained], found: Found, result: Result) -> None:
         """Write prices and space, how classes lie, and the best model with how it decides."""
         if self.judge.priced:
@@ -182,9 +176,20 @@ class Classified:
         write_geometry(folder, trained, found.rows[: len(trained)], self.dataset)
         best = [*trained, *found.ensembles][found.best]
         assert isinstance(best.outcome, Outcome)
-        of = next((each for each in trained if each.entry.label == best.entry.of), best)
-        run = together(best, of) if best.entry.role == "ensemble" else best.runs[found.seed]
+        run = together(best, trained) if best.entry.role == "ensemble" else best.runs[found.seed]
         take_home(run, best.outcome.deciders[found.seed], folder / BEST, result)
+
+
+def _offer(outcome: Outcome) -> Offer:
+    return Offer(outcome.validation_table, outcome.validation_nll)
+
+
+def _best(rows: Sequence[Judged], offers: Sequence[Offer], cheapest: int) -> int:
+    """Return the row to take home: the average of those alike, or the cheapest; a row's seeds where clearly cheaper."""
+    best = next((place for place, row in enumerate(rows) if row.mixed), cheapest)
+    several = [place for place, row in enumerate(rows) if row.role == "ensemble" and not row.mixed]
+    many = min(several, key=lambda place: float(offers[place].costs.mean()), default=None)
+    return best if many is None or not is_worth_several(offers[best], offers[many]) else many
 
 
 def _shuffles(winner: Trained, shuffled: Sequence[Trained]) -> Shuffles | None:

@@ -151,24 +151,37 @@ def advice(rows: Sequence[Judged], best: int, groups: Tensor | None, level: floa
     how, unit = (
         ("", "mistakes per sample") if taken.min_cost is None else (" with minimum-cost decisions", "per sample")
     )
-    first = f"Take {taken.spoken}{how}: {costs(taken.headline.cost)[0]} {unit}."
+    which = f" ({', '.join(row.label for row in models_of(rows, taken))})" if taken.mixed else ""
+    first = f"Take {taken.spoken}{which}{how}: {costs(taken.headline.cost)[0]} {unit}."
     beside = [_several(rows, taken), _labels_beside(rows, taken), _rival_beside(rows, taken)]
     beside += [_decided(taken, groups, level)]
     rest = "; ".join(text for text in beside if text)
     return f"{first} {rest[0].upper()}{rest[1:]}." if rest else first
 
 
-def _one_of(rows: Sequence[Judged], taken: Judged) -> Judged:
-    """Return the row whose seeds are taken: of several models that are one that of each, else the row itself."""
-    return next((row for row in rows if taken.role == "ensemble" and row.label == taken.of), taken)
+def models_of(rows: Sequence[Judged], taken: Judged) -> list[Judged]:
+    """Return the rows whose models are taken: of several models that are one those of each, else the row itself.
+
+    Args:
+        rows: all of them.
+        taken: one of them.
+    """
+    if taken.mixed:
+        single = [row for row in rows if row.role not in ("ensemble", "control")]
+        return [next(row for row in single if run in row.runs) for run in taken.runs]
+    return [next((row for row in rows if taken.role == "ensemble" and row.label == taken.of), taken)]
 
 
 def _several(rows: Sequence[Judged], taken: Judged) -> str:
     """Return what several models as one take, and what one of them would cost."""
-    one = _one_of(rows, taken)
-    if one is taken:
+    models = models_of(rows, taken)
+    if models == [taken]:
         return ""
-    return f"it takes {len(one.costs)} times as long as one, which costs {costs(one.headline.cost)[0]}"
+    one, count = models[0], len(models) if taken.mixed else len(models[0].costs)
+    alone = costs(one.headline.cost)[0]
+    if taken.mixed:
+        return f"validation data do not tell them apart; it takes {count} times as long as one ({one.label}: {alone})"
+    return f"it takes {count} times as long as one, which costs {alone}"
 
 
 def _labels_beside(rows: Sequence[Judged], taken: Judged) -> str:
@@ -176,7 +189,10 @@ def _labels_beside(rows: Sequence[Judged], taken: Judged) -> str:
     winner, reference = next((row for row in rows if row.winner), None), rows[0]
     if winner is None:
         return ""
-    if winner is not _one_of(rows, taken):
+    models = models_of(rows, taken)
+    if winner in models and taken.mixed:
+        return ""
+    if winner not in models:
         what = "better labels save" if winner.method else "another model saves"
         return _not_taken(winner, taken, f"{what} nothing on top")
     saved = winner.moved
@@ -192,7 +208,7 @@ def _labels_beside(rows: Sequence[Judged], taken: Judged) -> str:
 def _rival_beside(rows: Sequence[Judged], taken: Judged) -> str:
     """Return that no rival costs less, where one stands beside a network that is taken."""
     rival = max((row for row in rows if row.role == "rival"), key=lambda row: row.merit, default=None)
-    own = _one_of(rows, taken).role == "rival"
+    own = any(row.role == "rival" for row in models_of(rows, taken))
     return "" if rival is None or own else _not_taken(rival, taken, "no rival costs less")
 
 

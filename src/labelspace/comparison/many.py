@@ -130,6 +130,8 @@ def _names(found: Mapping[str, Result]) -> dict[str, Result]:
 
 def _called(row: Row) -> str:
     """Return the name of a row over datasets: whether the reference was tuned, and of how many seeds, is none of it."""
+    if row.mixed:
+        return "rows alike, averaged"
     if row.role == "ensemble":
         return f"{(row.of or row.label).removesuffix(TUNED)}, averaged"
     return row.label.removesuffix(TUNED) if row.role == "reference" else row.label

@@ -14,6 +14,7 @@ from labelspace.results.many import LeftOut
 from labelspace.results.splits import Line
 
 WINNER, RECOMMENDED = "the winner of each split", "the recommendation of each"
+ALIKE = "the average of rows that are alike"
 OF = {"reference": "the reference", "method": "the winner", "rival": "the best rival"}  # what ensembles are of
 
 
@@ -111,6 +112,8 @@ class Counted:
     def _label(self, key: Key) -> str:
         """Return how a row is shown: an ensemble by what it is of, where that is not the same in all splits."""
         rows = [each[key] for each in self.keyed if key in each]
+        if rows[0].mixed:
+            return ALIKE
         if key.role != "ensemble" or len({row.label for row in rows}) == 1:
             return rows[0].label
         return f"{rows[0].label.removesuffix(rows[0].of or '')}{OF.get(key.of, key.of)}"

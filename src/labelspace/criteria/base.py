@@ -9,9 +9,11 @@ from typing import ClassVar, Literal, NamedTuple, final
 import torch
 from torch import Tensor, nn
 
-from labelspace import _checks, _distributed, _sharded
+from labelspace import _checks, _devices, _sharded
+from labelspace._agreement import Agreement
 from labelspace._checks import Option
 from labelspace._devices import may_look_at
+from labelspace._distributed import Ranks
 from labelspace.criteria import reducing, targets
 from labelspace.criteria.class_order import OrdersLabels, class_weight
 from labelspace.criteria.described import described
@@ -50,8 +52,9 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
             teacher's logits are in the same layout.
         preset: a named set of options, for example ``"paper"``.
         global_mean: in distributed training, divide by the sum of weights over all ranks (needs every rank to
-            call the criterion in step), so that training is that of one process; ``"sum"`` is the sum over all ranks,
-            ``"none"`` is left to the caller. False keeps to this rank: its own mean, its own batch statistics.
+            call the criterion in step), so that training is that of one process. ``"sum"`` and ``"none"`` are this
+            rank's, as in torch. False keeps to this rank: its own mean, its own batch statistics.
+        process_group: the ranks that train together, where they are not all: those of one data-parallel group.
         validate: look at the values of labels, where that is possible without waiting for a device or a compiler; False
             leaves wrong ones to do what they do.
         classes: the names of a dataset's classes in the order of their indices (``dataset.classes``). A LabelSpace is
@@ -102,6 +105,7 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
         class_dim: int = 1,
         preset: str | None = None,
         global_mean: bool = True,
+        process_group: object = None,
         validate: bool = True,
         classes: Sequence[str] | None = None,  # labels are in their order by now: see OrdersLabels
         width: int | None = None,
@@ -121,10 +125,11 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
         self.ignore_index = _checks.integer(owner, "ignore_index", ignore_index)
         self.class_dim = _checks.integer(owner, "class_dim", class_dim)
         self.global_mean, self.validate = global_mean, bool(validate)
+        self.ranks, self._agreement = Ranks(process_group), Agreement()
         self.commit_every = (
             commit_every if commit_every is None else _checks.whole(owner, "commit_every", commit_every, low=1)
         )
-        self._hold(Statistics(sums or {}, tables or {}, memory or {}))
+        self._hold(Statistics(sums or {}, tables or {}, memory or {}, self.ranks))
         self.constant("weight", class_weight(owner, weight, self.names))
         if commit_every is not None and commit_every > 1:
             self.register_buffer("steps_observed", torch.zeros((), dtype=torch.int64))
@@ -257,7 +262,7 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
 
     @final
     def gather(self) -> None:
-        """Move pending statistics of all ranks to rank 0; every rank calls it before rank 0 saves a checkpoint."""
+        """Bring together what all ranks have observed, so that ``state_dict()`` of any has it; every rank calls it."""
         self.statistics.gather()
 
     @final
@@ -309,13 +314,13 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
         """Return rows of which those that are not finite are as if ignored: nothing is to be learnt from them."""
         return only_sound(rows, logits="output" in self.class_axes)
 
-    def over_batch(self, tensor: Tensor) -> Tensor:
-        """Return the sum of a batch statistic over all ranks, with gradient. For methods of scope ``"batch"``."""
-        return _distributed.differentiable_sum_over_ranks(tensor) if self._synchronised() else tensor
+    def over_batch(self, *tensors: Tensor) -> Sequence[Tensor]:
+        """Return sums of batch statistics over all ranks, with gradient. For methods of scope ``"batch"``."""
+        return self.ranks.differentiable_sum(*tensors) if self._synchronised() else tensors
 
     def positions(self, count: int, start: Tensor) -> Tensor:
         """Return the place of each sample in the stream of all samples, the same for any split or number of ranks."""
-        return start + _distributed.rank() * count + torch.arange(count, device=start.device)
+        return start + self.ranks.rank() * count + torch.arange(count, device=start.device)
 
     # ------------------------------------------------------------------ inside
 
@@ -329,6 +334,10 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
         at_once = self._at_once(batch)
         loss = self._reduced(self.terms(batch.output, batch.y, **batch.extras), batch) if at_once is None else at_once
         if self.training and self.statistics and torch.is_grad_enabled():
+            if _devices.in_vmap(batch.output):
+                remedy = "Call eval() on the criterion for gradients of single samples."
+                got = "one of many inside torch.func.vmap"
+                raise _checks.fail(type(self).__name__, "output", "a whole batch while it trains", got, remedy)
             rows = Rows(batch.output, batch.y, batch.valid, batch.extras)
             # what was computed at once is finite, and so was all that went into it
             self._observe(rows if at_once is not None and not batch.extras else self.sound(rows))
@@ -344,7 +353,11 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
 
     def _synchronised(self) -> bool:
         # evaluation often runs on one rank only: a collective there would wait forever
-        return self.global_mean and self.training and torch.is_grad_enabled() and _distributed.world_size() > 1
+        return self.global_mean and self.training and torch.is_grad_enabled() and self.ranks.size() > 1
+
+    def _needs_others(self) -> bool:
+        """Return whether the loss of this rank depends on what others have."""
+        return (self.reduction == "mean" or self.scope == "batch") and self._synchronised()
 
     def _quickly(self, output: Tensor, y: Tensor, extras: Mapping[str, Tensor | None]) -> Tensor | None:
         """Return the loss of what a batch nearly always is, with as little as possible around the kernel."""
@@ -352,7 +365,7 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
             return None
         if self.ignore_index >= 0 or not is_plain(output, y) or output.shape[1] != self.output_dim:
             return None
-        if self._synchronised() or not all(is_plain_beside(output, value) for value in extras.values()):
+        if self._needs_others() or not all(is_plain_beside(output, value) for value in extras.values()):
             return None
         try:
             loss = self.summed(output, y, 1 / y.shape[0], **extras)
@@ -368,7 +381,7 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
 
     def _at_once(self, batch: Batch) -> Tensor | None:
         """Return the loss in the method's faster way, if it has one that serves here."""
-        if type(self).summed is Criterion.summed or self.reduction == "none" or self._synchronised():
+        if type(self).summed is Criterion.summed or self.reduction == "none" or self._needs_others():
             return None
         if batch.valid is not None and not (batch.valid.shape[0] and may_look_at(batch.valid)):
             return None
@@ -382,4 +395,8 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
         return loss if loss is not None and math.isfinite(loss.item()) else None
 
     def _reduced(self, terms: Sequence[Term], batch: Batch) -> Tensor:
-        return reducing.reduced(terms, batch, self._buffers["weight"], self.reduction, self._synchronised())
+        over_ranks = self._summed_over_ranks if self._synchronised() else None
+        return reducing.reduced(terms, batch, self._buffers["weight"], self.reduction, over_ranks)
+
+    def _summed_over_ranks(self, totals: Tensor) -> tuple[Tensor, int]:
+        return self._agreement.summed(totals, self.ranks, self)

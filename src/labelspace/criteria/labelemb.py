@@ -6,7 +6,7 @@ from typing import Literal, Unpack, final
 import torch
 from torch import Tensor, nn
 
-from labelspace import _checks, _distributed, _room
+from labelspace import _checks, _room
 from labelspace.compressed import LowRank, fits
 from labelspace.criteria import divergences, kernels, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
@@ -35,6 +35,8 @@ class LabelEmbedding(Criterion):
         cap: α in [0, 1], where the hinge on the second head's confidence begins.
         init_scale: E starts at this times the identity. At 1 softmax(E) puts only 0.23 on the class at K=10.
         rank: ``E[y] = ReLU(A_y·B)`` with h = rank columns, for many classes.
+        head_rank: ``z2 = V·(U·features) + b`` with so many numbers between, which the paper does not do: of many
+            classes the second head is otherwise another layer as large as the model's last.
         beta: β in [0, 1], weighs the first two terms by β and 1−β; left out they weigh 1 each (½ in ``"reference"``).
         hinge: ``"linear"``, ``"squared"``, or ``"absolute"`` for ``|p2_y − cap|``.
         delay: so many training calls go by before the second term, H(ê,p1), has a weight.
@@ -42,7 +44,8 @@ class LabelEmbedding(Criterion):
         stop_targets: keep gradients from ê in the second term and from softmax(z2/τ) in the last.
         pretrained: relations whose rows are ê (``label_space()`` of a trained one, not logits E), eq. (17); found by
             name among its classes. Vectors and costs become relations first. A low-rank space stays compressed.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate, classes: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; features ``(N, F)`` or ``(N, F, d…)``; y class indices or probabilities.
@@ -81,6 +84,7 @@ class LabelEmbedding(Criterion):
         "paper": {"stop_targets": False},
         "reference": {"beta": 0.5, "hinge_total": True},
     }
+    same_on_ranks = True
     temperature: Tensor
     cap: Tensor
     beta: Tensor
@@ -97,6 +101,7 @@ class LabelEmbedding(Criterion):
         cap: float = 0.9,
         init_scale: float = 1.0,
         rank: int | None = None,
+        head_rank: int | None = None,
         beta: float | None = None,
         hinge: Literal["linear", "squared", "absolute"] | None = None,
         delay: int | None = None,
@@ -115,7 +120,7 @@ class LabelEmbedding(Criterion):
         if delay:
             self.register_buffer("calls_seen", torch.zeros((), dtype=torch.int64))
         hinge = ("absolute" if of_sequences else "linear") if hinge is None else hinge
-        self.in_features, self.rank, self.relu = in_features, rank, True
+        self.in_features, self.rank, self.head_rank, self.relu = in_features, rank, head_rank, True
         self.init_scale = _checks.number(type(self).__name__, "init_scale", init_scale)
         if rank is not None and self.init_scale != 1:
             remedy = "A compressed embedding has no diagonal to scale."
@@ -156,7 +161,11 @@ class LabelEmbedding(Criterion):
         if self.in_features is None:
             remedy = "It is the width of the features that the second head reads."
             raise _checks.fail(owner, "in_features", "given unless `pretrained` is", None, remedy)
-        self.second_head = nn.Linear(_checks.whole(owner, "in_features", self.in_features, low=1), count)
+        width = _checks.whole(owner, "in_features", self.in_features, low=1)
+        if self.head_rank is not None:
+            width = _checks.whole(owner, "head_rank", self.head_rank, low=1)
+            self.narrow = nn.Linear(self.in_features, width, bias=False)
+        self.second_head = nn.Linear(width, count)
         if self.rank is None:
             _room.check_state(owner, count)
             self.embedding = nn.Parameter(self.init_scale * torch.eye(count))
@@ -212,8 +221,10 @@ class LabelEmbedding(Criterion):
         if features.ndim != 2 or features.shape[1] != self.in_features:
             expected = f"of width in_features={self.in_features}"
             raise _checks.fail(type(self).__name__, "features", expected, f"shape {tuple(features.shape)}")
-        head = self.second_head
-        return nn.functional.linear(features.detach(), head.weight.to(dtype), head.bias.to(dtype))
+        seen, head = features.detach(), self.second_head
+        if self.head_rank is not None:
+            seen = nn.functional.linear(seen, self.narrow.weight.to(dtype))
+        return nn.functional.linear(seen, head.weight.to(dtype), head.bias.to(dtype))
 
     def _two(self) -> tuple[Tensor, Tensor]:
         """Return what the first two terms weigh."""
@@ -238,12 +249,12 @@ class LabelEmbedding(Criterion):
         ]
 
     def observe(self, output: Tensor, y: Tensor, *, features: Tensor | None = None) -> dict[str, Tensor]:
-        """Return this rank's share of one call."""
-        return {"calls": output.new_full((), 1 / _distributed.world_size())}
+        """Return one call."""
+        return {"calls": output.new_ones(())}
 
     def commit(self, gathered: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return how many calls have gone by."""
-        return {"calls_seen": self.calls_seen + gathered["calls"].round().long()}
+        return {"calls_seen": self.calls_seen + gathered["calls"].long()}
 
     def _hinge(self, second: Tensor, y: Tensor, surprise: Tensor) -> Tensor:
         sure = (torch.softmax(second, dim=-1) * y).sum(dim=-1) if targets.is_soft(y) else torch.exp(-surprise)

@@ -147,7 +147,8 @@ class Layout(NamedTuple):
                 expected = f"class indices from 0 to {self.classes - 1} (or ignore_index={self.ignore_index})"
                 remedy = "Map the labels to 0…K−1 first."
                 raise _checks.fail(self.owner, "y", expected, int(wrong[0]), remedy)
-        return labels, labels >= 0
+        # where nobody has looked a negative label is none to be looked up: its sample is ignored
+        return labels.clamp_min(-1), labels >= 0
 
     def _probabilities(self, y: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """Return rows of probabilities, zeros for ignored samples; which are valid; what each counts.

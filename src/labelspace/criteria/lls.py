@@ -40,7 +40,8 @@ class LearnableSmoothing(Criterion):
             row's own entry and its ``top`` largest others; all others merge into one logit that starts with their mass.
             ``label_logits`` stays the same ``(K, K)`` parameter, so that an optimiser goes on with it; only the kept
             entries and one more of each row are used from then on.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate, classes: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.

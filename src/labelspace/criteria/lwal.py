@@ -7,7 +7,7 @@ from typing import Literal, Unpack, final
 import torch
 from torch import Tensor
 
-from labelspace import _checks, _distributed
+from labelspace import _checks
 from labelspace._devices import may_look_at
 from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
@@ -45,7 +45,8 @@ class AdaptiveLabels(Criterion):
         decay: of the running means, per step.
         test_labels: what predicts: ``"running"`` means, the ``"last"`` ones used in training, or those of a ``"full"``
             pass over the training data made with ``fit_labels``.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate, classes: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, D)`` or ``(N, D, d…)``; y class indices ``(N, d…)`` or probabilities with K in the place of D.
@@ -145,13 +146,15 @@ class AdaptiveLabels(Criterion):
             return [self._nearness(output, y, self._test_matrix().to(output.dtype))]
         self._warn_once(len(output))
         member = targets.membership(y, len(self.names), output.dtype)
-        sums, counts = self.over_batch(member.T @ output), self.over_batch(member.sum(dim=0))
+        unit = output * output.square().sum(dim=-1, keepdim=True).clamp_min(_tiny(output)).rsqrt()
+        of_classes = (member.T @ output, member.sum(dim=0), member.T @ unit)
+        sums, counts, units = self.over_batch(*of_classes)  # together: ranks wait for each other once
         labels = self._updated(sums.detach() if self.grad == "detached" else sums, counts)
         if self.order != "update first":
             before = self.label_matrix.to(output.dtype)
             # line 8 of the algorithm, there only where repel is on, computes the loss anew after line 7's update
             labels = torch.where(self.repel > 0, labels, before) if self.order == "as printed" else before
-        return [self._nearness(output, y, labels), self._repelled(output, member)]
+        return [self._nearness(output, y, labels), self._repelled(unit, member, units, counts.sum())]
 
     def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | None:
         """Return the same by a kernel; mixed or weighed labels, memory and the repel term have none."""
@@ -191,18 +194,16 @@ class AdaptiveLabels(Criterion):
         # the mean is kept, not the sum: a class not seen for long has a count near zero and still its mean
         return torch.where((counts > 0)[:, None], mean, self.running_mean.to(sums.dtype)), total
 
-    def _repelled(self, output: Tensor, member: Tensor) -> Term:
-        # Σ_j (1 − y_i·y_j) û_i·û_j = û_i·S − y_i·(C û_i) with S = Σ_j û_j and C = Σ_j y_j û_jᵀ: O(N·D), never O(N²·D).
+    def _repelled(self, unit: Tensor, member: Tensor, units: Tensor, count: Tensor) -> Term:
+        # Σ_j (1 − y_i·y_j) û_i·û_j = û_i·S − y_i·(C û_i) with C = Σ_j y_j û_jᵀ and S = Σ_j û_j, the sum of C's rows:
+        # O(N·D), never O(N²·D).
         # A sample and itself are not a pair; that leaves something to subtract only where its label is soft.
-        unit = output * output.square().sum(dim=-1, keepdim=True).clamp_min(_tiny(output)).rsqrt()
-        present = member.sum(dim=-1)
-        by_class, everyone = self.over_batch(member.T @ unit), self.over_batch(unit.T @ present)
         own = (1 - member.square().sum(dim=-1)) * unit.square().sum(dim=-1)
-        pairs = unit @ everyone - ((member @ by_class) * unit).sum(dim=-1) - own * present
+        pairs = unit @ units.sum(dim=0) - ((member @ units) * unit).sum(dim=-1) - own * member.sum(dim=-1)
         scaled = self.repel * torch.where(self._due(), pairs, 0)
         if not self.repel_mean:
             return Term(scaled, total=True)
-        return Term(scaled / self.over_batch(present.sum()).clamp_min(1))
+        return Term(scaled / count.clamp_min(1))
 
     def observe(self, output: Tensor, y: Tensor) -> Mapping[str, Tensor | RowSum]:
         """Return class sums and counts of the batch."""
@@ -266,13 +267,13 @@ class AdaptiveLabels(Criterion):
             rows = self.sound(Rows(batch.output, batch.y, batch.valid, {}))
             member = targets.membership(rows.y, len(self.names), sums.dtype)
             sums, counts = sums + member.T @ rows.output.to(sums.dtype), counts + member.sum(dim=0)
-        sums, counts = _distributed.sum_over_ranks(sums), _distributed.sum_over_ranks(counts)
+        sums, counts = self.ranks.sum(sums, counts)
         self.fitted_mean, self.fitted_count = sums / counts.clamp_min(_tiny(counts))[:, None], counts
 
     def _warn_once(self, rows: int) -> None:
         if torch.compiler.is_compiling() or self._warned or self.memory:
             return
-        if rows * _distributed.world_size() < 2 * len(self.names):
+        if rows * self.ranks.size() < 2 * len(self.names):
             self._warned = True
             text = "AdaptiveLabels sees fewer than 2 samples of a class in a batch on average, so its means are noise"
             warnings.warn(

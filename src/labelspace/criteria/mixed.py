@@ -45,7 +45,8 @@ class MixedCrossEntropy(Criterion):
         margin: c, by how much the class stays ahead of any other (``"entry"``); a number, or one per class.
         row_penalty, high_penalty, low_penalty, margin_penalty: α, β, γ and η of eq. (10) and (11).
         exponent: p ≥ 1, the norm of the penalties.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate, classes: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.

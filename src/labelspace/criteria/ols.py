@@ -33,7 +33,8 @@ class OnlineSmoothing(Criterion):
         both: weigh both terms 1 instead of 1−σ and σ.
         freeze: a row stops changing once its maximum has reached this value.
         commit_every: commit every so many steps instead of at the end of the epoch.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate, classes: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.

@@ -49,7 +49,11 @@ class OptionsModule(nn.Module):
                 device = fn(tensor.to(torch.float32)).device  # which can go anywhere
                 if tensor.is_meta:
                     return torch.tensor(options[id(tensor)], dtype=_devices.wide(device), device=device)
-                return _devices.widest(tensor, device)
+                there = _devices.widest(tensor, device)
+                # back from a device without float64, the digits that it could not hold
+                exact = torch.tensor(options[id(tensor)], dtype=there.dtype)
+                back = there.dtype != tensor.dtype and exact.to(tensor.dtype).item() == tensor.item()
+                return exact.to(device) if back else there
             moved = fn(tensor)
             half = moved.dtype in (torch.float16, torch.bfloat16)
             return tensor.to(moved.device) if half else moved

@@ -21,7 +21,8 @@ class SemanticSmoothing(Criterion):
         labels: a LabelSpace; vectors and costs are turned into relations. A compressed one of more than 8,192 classes
             stays so.
         smoothing: σ in [0, 1], the mass that leaves the class.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate, classes: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.

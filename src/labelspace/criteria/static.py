@@ -53,7 +53,8 @@ class StaticLabels(Criterion):
         scale: what the rows are multiplied by; ``"auto"`` (default) gives their entries a root mean square of ½ over
             all classes, 1 takes them as given, as both presets do. It is saved with the weights that were trained on
             it; ``label_space()`` returns the rows as given.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate, classes: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, D)`` or ``(N, D, d…)``; y class indices ``(N, d…)`` or probabilities ``(N, K, d…)``.

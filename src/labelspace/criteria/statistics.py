@@ -8,15 +8,22 @@ They live in a module of their own all the same, which names them to whoever ask
 so torch's distributed checkpoints find them, and DistributedDataParallel does not.
 """
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, final
+from typing import ClassVar, NamedTuple, final
 
 import torch
 from torch import Tensor, nn
 
-from labelspace import _distributed, _sharded
+from labelspace import _sharded
+from labelspace._distributed import ALL, Ranks
 from labelspace.criteria.options import OptionsModule
 from labelspace.criteria.soundness import Rows
+
+UNGATHERED = (
+    "state_dict() in mid-epoch holds what a criterion has observed on this rank, not what it has on others."
+    " Call learner.gather() on every rank before it, or criterion.gather()."
+)
 
 
 class RowSum(NamedTuple):
@@ -34,6 +41,7 @@ class Statistics(nn.Module):
         sums: names and shapes of statistics that are added up.
         tables: names and ``(shape, dtype)`` of per-sample tables, whose rows are overwritten.
         memory: names and ``(shape, dtype)`` of committed per-sample tensors: never cleared, the same on every rank.
+        ranks: that count together.
     """
 
     def __init__(
@@ -41,14 +49,19 @@ class Statistics(nn.Module):
         sums: Mapping[str, tuple[int, ...]],
         tables: Mapping[str, tuple[tuple[int, ...], torch.dtype]],
         memory: Mapping[str, tuple[tuple[int, ...], torch.dtype]],
+        ranks: Ranks = ALL,
     ) -> None:
         """Allocate everything as zeros, so that compiled code never meets a new tensor."""
         super().__init__()
+        self.ranks = ranks
         self.sums = {name: torch.zeros(shape) for name, shape in sums.items()}
         self.tables = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in tables.items()}
         self.memory = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in memory.items()}
         rows = next(iter(self.tables.values())).shape[0] if self.tables else 0
         self.seen = torch.zeros(rows, dtype=torch.bool)
+        self.alone = False  # whether this rank has counted what no other knows
+        self.saved: dict[str, Tensor] = {}  # what all had counted, on ranks that do not go on with it
+        self.quiet = False  # whether nothing is said of it: it was, or who saves brings ranks together afterwards
 
     def __bool__(self) -> bool:
         """Return whether there is anything to observe."""
@@ -56,6 +69,7 @@ class Statistics(nn.Module):
 
     def add(self, observed: Mapping[str, Tensor | RowSum], index: Tensor | None) -> None:
         """Add one batch's statistics; rows of tables go to ``index``, a negative index being left out."""
+        self.alone, self.saved = True, {}
         for name, value in observed.items():
             if isinstance(value, RowSum):
                 self.sums[name] = _added(self.sums[name], value)
@@ -64,14 +78,14 @@ class Statistics(nn.Module):
                 self.sums[name] = total + value.to(torch.promote_types(total.dtype, value.dtype))
             else:
                 assert index is not None
-                self._write(self.tables[name], value, index)
+                self.tables[name] = self._written(self.tables[name], value, index)
         if self.tables and index is not None:
-            self._write(self.seen, torch.ones_like(index, dtype=torch.bool), index)
+            self.seen = self._written(self.seen, torch.ones_like(index, dtype=torch.bool), index)
 
     @staticmethod
-    def _write(table: Tensor, value: Tensor, index: Tensor) -> None:
+    def _written(table: Tensor, value: Tensor, index: Tensor) -> Tensor:
         if index.shape[0] == 0:
-            return
+            return table
         # So that no shape depends on the data, an ignored sample repeats what the last valid one writes. A row of its
         # own choice could undo what another sample of the batch has written there; with no valid sample at all, row 0
         # is rewritten with what it holds.
@@ -80,13 +94,17 @@ class Statistics(nn.Module):
         place = torch.where(keep, index, index[last]).clamp_min(0)
         tail = [1] * (value.ndim - 1)
         repeated = torch.where(keep.reshape(-1, *tail), value, value[last]).to(table.dtype)
-        table.index_copy_(0, place, torch.where(keep[last].reshape(-1, *tail), repeated, table[place]))
+        rows = torch.where(keep[last].reshape(-1, *tail), repeated, table[place])
+        if torch._C._functorch.peek_interpreter_stack() is not None:
+            # a transform forbids changes of what it did not make
+            return table.index_copy(0, place, rows)
+        return table.index_copy_(0, place, rows)
 
     def gathered(self) -> dict[str, Tensor]:
         """Return the statistics of all ranks together, ``seen`` among them where there are tables."""
-        together = {name: _distributed.sum_over_ranks(total) for name, total in self.sums.items()}
+        together = dict(zip(self.sums, self.ranks.sum(*self.sums.values()), strict=True))
         if self.tables:
-            seen, tables = _distributed.merge_rows(self.seen, self.tables)
+            seen, tables = self.ranks.merge_rows(self.seen, self.tables)
             together |= {"seen": seen, **tables}
         return together
 
@@ -96,37 +114,35 @@ class Statistics(nn.Module):
 
     def clear(self) -> None:
         """Forget what was observed; the memory stays."""
+        self.alone, self.saved = False, {}
         self.sums = {name: torch.zeros_like(total) for name, total in self.sums.items()}
         self.tables = {name: torch.zeros_like(table) for name, table in self.tables.items()}
         self.seen = torch.zeros_like(self.seen)
 
     def gather(self) -> None:
-        """Move what all ranks have seen to rank 0, so that its checkpoint holds everything."""
-        together = self.gathered()
-        if _distributed.rank() != 0:
-            return self.clear()
-        return self.load({**together, **self.memory})
+        """Bring together what all ranks have seen, so that the checkpoint of any of them holds everything."""
+        self.load({**self.gathered(), **self.memory})
 
     def load(self, saved: Mapping[str, Tensor]) -> None:
-        """Take over what was saved; ranks other than 0 start with nothing observed, or they would count twice."""
+        """Take over what was saved: rank 0 goes on with it, others would count it twice and keep it to be saved."""
         for name, mine in self.memory.items():
             self.memory[name] = saved[name].detach().clone().to(mine.device)
-        if _distributed.rank() != 0:
-            return self.clear()
-        for store in (self.sums, self.tables):
-            for name, mine in store.items():
-                store[name] = saved[name].detach().clone().to(mine.device)
-        if self.tables:
-            self.seen = saved["seen"].detach().clone().to(self.seen.device)
-        return None
+        own = {name: saved[name].detach().clone().to(mine.device) for name, mine in self.local().items()}
+        self.clear()
+        if self.ranks.rank() != 0:
+            self.saved = own
+            return
+        self.sums = {name: own[name] for name in self.sums}
+        self.tables = {name: own[name] for name in self.tables}
+        self.seen = own.get("seen", self.seen) if self.tables else self.seen
 
     def state(self) -> dict[str, Tensor]:
         """Return everything by name, to be saved."""
-        return {**self.sums, **self.tables, **({"seen": self.seen} if self.tables else {}), **self.memory}
+        return {**self.local(), **self.memory, **self.saved}
 
     def __getattr__(self, name: str) -> Tensor:
         """Return a tensor by its name in a checkpoint, where distributed checkpoints look for it."""
-        for store in ("sums", "tables", "memory"):
+        for store in ("saved", "sums", "tables", "memory"):
             if name in self.__dict__.get(store, {}):
                 found: Tensor = self.__dict__[store][name]
                 return found
@@ -148,10 +164,14 @@ class Statistics(nn.Module):
         self.sums = {name: fn(total) for name, total in self.sums.items()}
         self.tables = {name: table.to(fn(table).device) for name, table in self.tables.items()}
         self.memory = {name: table.to(fn(table).device) for name, table in self.memory.items()}
+        self.saved = {name: tensor.to(fn(tensor).device) for name, tensor in self.saved.items()}
         self.seen = fn(self.seen)
         return self
 
     def _save_to_state_dict(self, destination: dict[str, Tensor], prefix: str, keep_vars: bool) -> None:
+        if self.alone and not self.quiet and self.ranks.size() > 1:
+            self.quiet = True
+            warnings.warn(UNGATHERED, stacklevel=3)
         destination.update({f"{prefix}{name}": tensor.detach() for name, tensor in self.state().items()})
 
     def _load_from_state_dict(
@@ -189,6 +209,7 @@ class StatisticsModule(OptionsModule):
     statistics: Statistics
     commit_every: int | None
     global_mean: bool
+    same_on_ranks: ClassVar[bool] = False  # whether every rank observes the same, so that one's are all
     steps_observed: Tensor
 
     def _hold(self, statistics: Statistics) -> None:
@@ -222,7 +243,8 @@ class StatisticsModule(OptionsModule):
             # in a compiled step the choice is made by a tensor: a branch in Python would compile every step anew
             if not torch.compiler.is_compiling() and int(self.steps_observed) % every != 0:
                 return
-        new = self.commit(self.statistics.gathered() if self.global_mean else self.statistics.local())
+        alone = self.same_on_ranks or not self.global_mean
+        new = self.commit(self.statistics.local() if alone else self.statistics.gathered())
         if every == 1 or not torch.compiler.is_compiling():
             self._rebind(new)
             self.statistics.clear()

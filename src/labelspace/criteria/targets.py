@@ -171,6 +171,7 @@ class Common(TypedDict, total=False):
     class_dim: int
     preset: str | None
     global_mean: bool
+    process_group: object
     validate: bool
     classes: Sequence[str] | None
 

@@ -33,7 +33,8 @@ class VirtualTeacher(Criterion):
         temperature: τ > 0.
         multiplier: m, a factor of the divergence: 1, or 100 in preset ``"reference"``.
         average: divide the divergence by the number of ``"samples"``, or of samples times ``"classes"``.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate, classes: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.

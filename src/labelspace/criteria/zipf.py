@@ -36,7 +36,8 @@ class ZipfSmoothing(Criterion):
         labels: a number of classes, their names, or a LabelSpace.
         strength: λ, at least 0.
         votes: ``"logits"`` (default) or ``"dense"``, which needs ``features=``: the class scores at each position.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate, classes: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)``; features ``(N, K, positions…)`` with an

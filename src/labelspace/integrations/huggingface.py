@@ -53,7 +53,10 @@ def loss_function(
         >>> loss({"logits": torch.zeros(4, 2)}, torch.tensor([0, 1, 1, -100]), num_items_in_batch=6)  # of 3 of them
         tensor(0.3466)
     """
-    check_criterion("loss_function", criterion)
+    if check_criterion("loss_function", criterion).reduction != "mean":
+        remedy = "It is weighed by its share of the labels of a step."
+        expected = "one with reduction='mean'"
+        raise _checks.fail("loss_function", "criterion", expected, f"reduction={criterion.reduction!r}", remedy)
 
     def loss(outputs: Any, labels: Tensor | None, num_items_in_batch: Tensor | float | None = None) -> Tensor:
         output, y, extras = _called(criterion, outputs, labels, features, shift)

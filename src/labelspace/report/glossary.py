@@ -28,11 +28,12 @@ TERMS = {
     "control": "The same method with classes shuffled, the mean of several such forms: what they gain too is not gained"
     " by what the labels know.",
     "rival": "A classifier of another kind, on the same samples with as many trials and the same decisions.",
-    "ensemble": "All seeds of a row as one model: the mean of their probabilities, which takes as many times as long.",
+    "ensemble": "Several models as one: the mean of their probabilities, which takes as many times as long. They are"
+    " all seeds of a row, or one of each row that validation data do not tell from the cheapest (at most five).",
     "interval": "Where the true change lies with this probability, over seeds and test samples, paired.",
     "Holm": "A correction of p-values for the number of methods: with many of them, one looks good by luck.",
     "●": "The change excludes 0 even after Holm's correction.",
-    "▸": "What was best on validation data, and is taken home.",
+    "▸": "What is taken home, chosen on validation data.",
     "indicative": "Fewer seeds than an exact test needs to be sure (six at 95 %): a hint, not a proof.",
     "ECE": "Expected calibration error: how far confidence is from the share that is right. 0 is honest.",
     "NLL": "Negative log-likelihood of the true class: lower is better.",
@@ -114,4 +115,4 @@ def chosen_text(result: Result) -> str:
     """
     if result.elsewhere is None:
         return "▸ chosen on validation"
-    return f"▸ best on validation: best/ holds it; the verdict is about {result.elsewhere}"
+    return f"▸ chosen on validation: best/ holds it; the verdict is about {result.elsewhere}"

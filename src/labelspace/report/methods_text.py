@@ -180,6 +180,8 @@ def _found(result: Result) -> str:
         cost = None if row is None or result.measure is not None else row.headline.cost
         costs = "" if cost is None else f" ({words.fixed(cost, words.decimals_for([cost]))} per test sample)"
         taken = f" On validation data {result.best.label} was best{costs}."
+        if row is not None and row.mixed:
+            taken = f" Validation data did not tell {len(row.runs)} models apart; they were averaged{costs}."
     few = ", indicative only" if verdict.indicative else ""
     return f"The verdict on {verdict.subject} is {verdict.kind}{few}{change}.{taken}"
 

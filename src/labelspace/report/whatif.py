@@ -54,11 +54,14 @@ def _dearest(material: Material, row: Drawn, run: StoredRun) -> int:
 
 
 def _models(material: Material) -> list[tuple[Drawn, StoredRun]]:
-    """Return the best model and the reference's of the same seed, as far as they are on disk."""
-    label = material.best.label if material.best is not None else material.reference.label
-    best = next((row for row in material.rows if row.label == label), material.reference)
+    """Return the best model and the reference's of the same seed, as far as they are on disk.
+
+    Of several models that are one it is the first of them.
+    """
+    label, kept = (None, None) if material.best is None else (material.best.label, material.best.run)
+    of_first = [row for row in material.rows if kept in [run.folder.path.name for run in row.runs]]
+    best = next((row for row in material.rows if row.label == label), (*of_first, material.reference)[0])
     names = [run.folder.path.name for run in best.runs]
-    kept = None if material.best is None else material.best.run
     seed = names.index(kept) if kept in names else 0
     rows = [best] if best is material.reference else [best, material.reference]
     return [(row, row.runs[min(seed, len(row.runs) - 1)]) for row in rows if row.runs]

@@ -22,9 +22,9 @@ class Row(Part):
     Args:
         label: how it is shown.
         method: its registry name; empty for scores that were made elsewhere.
-        role: reference, method, control, rival (a classifier that is no network), ensemble (all seeds of a row as one
-            model), or constant: what decides the same of every sample.
-        of: whose control it is, or whose seeds.
+        role: reference, method, control, rival (a classifier that is no network), ensemble (several models as
+            one: all seeds of a row, or one of each row alike), or constant: what decides the same of every sample.
+        of: whose control it is, or whose seeds; None of models of several rows, which ``runs`` names.
         control: shuffled; random in results of earlier versions.
         structured: whether it has a label space that says something about the classes.
         strength: what was tuned.
@@ -103,6 +103,11 @@ class Row(Part):
         return self.argmax if rule == "argmax" else self.min_cost
 
     @property
+    def mixed(self) -> bool:
+        """Whether it is models of several rows as one, and not the seeds of one."""
+        return self.role == "ensemble" and self.of is None
+
+    @property
     def shown(self) -> str:
         """How a sentence begins that speaks of it."""
         if self.role == "control":
@@ -112,6 +117,8 @@ class Row(Part):
     @property
     def spoken(self) -> str:
         """How a sentence speaks of it: a method by its labels, a model that was trained elsewhere by its name."""
+        if self.mixed:
+            return f"the {self.label} models"
         if self.role == "ensemble":
             return f"{self.label} averaged"
         if not self.method or self.role == "rival":

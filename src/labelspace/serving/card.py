@@ -92,21 +92,30 @@ def _summary(run: Run, comparison: Result | None) -> list[str]:
 
 
 def _facts(run: Run, decision: Decision) -> list[tuple[str, str]]:
+    count, kinds = len(run.members), {(_model(each), _labels(each)) for each in run.members}
+    if len(kinds) > 1:
+        facts = [("model", f"{count} models: the mean of their calibrated probabilities")]
+        facts += [(f"members/{place}", f"{_model(each)}; {_labels(each)}") for place, each in enumerate(run.members)]
+    else:
+        rows, width = run.space.shape
+        facts = [
+            ("model", f"{count} × {_model(run)}: the mean of their calibrated probabilities" if count else _model(run)),
+            ("labels", _labels(run)),
+            ("label space", f"{run.space.kind}, {rows} × {width}, from {run.space.source.get('builder', 'a matrix')}"),
+        ]
+    return [(what, plain(value)) for what, value in (("input", _input(run)), *facts, *decision_facts(decision))]
+
+
+def _model(run: Run) -> str:
     config = run.config
-    method = method_summary(config.method).replace("``", "")
+    return config.model if config.backbone is None else f"{config.model} on frozen {config.backbone}"
+
+
+def _labels(run: Run) -> str:
+    config = run.config
     options = ", ".join(f"{name} {value}" for name, value in config.method_options.items())
-    space = run.space
-    rows, width = space.shape
-    model = config.model if config.backbone is None else f"{config.model} on frozen {config.backbone}"
-    count = len(run.members)
-    facts = [
-        ("input", _input(run)),
-        ("model", f"{count} × {model}: the mean of their calibrated probabilities" if count else model),
-        ("labels", f"{config.method}{f' ({options})' if options else ''}: {method}"),
-        ("label space", f"{space.kind}, {rows} × {width}, from {space.source.get('builder', 'a matrix')}"),
-        *decision_facts(decision),
-    ]
-    return [(what, plain(value)) for what, value in facts]
+    method = method_summary(config.method).replace("``", "")
+    return f"{config.method}{f' ({options})' if options else ''}: {method}"
 
 
 def decision_facts(decision: Decision) -> list[tuple[str, str]]:

@@ -64,14 +64,14 @@ def export_onnx(run: Run, decision: Decision, path: str | Path) -> Exported:
     if run.preprocessing["kind"] == "sequences":
         remedy = "Its search writes token by token: labelspace predict and Run.translate do."
         raise _checks.fail("export", "run", "of a model with one label for each sample", "one of sequences", remedy)
-    if is_estimator(run):
-        remedy = "labelspace predict, Run.predict_proba and Run.decide take it as it is."
-        raise _checks.fail("export", "run", "of a network", f"one of {run.config.model}, an estimator", remedy)
     if run.members:
         remedy = (
             "labelspace predict, Run.predict_proba and Run.decide take it as it is; members/0 is one of its models."
         )
         raise _checks.fail("export", "run", "of one network", f"{len(run.members)} averaged", remedy)
+    if is_estimator(run):
+        remedy = "labelspace predict, Run.predict_proba and Run.decide take it as it is."
+        raise _checks.fail("export", "run", "of a network", f"one of {run.config.model}, an estimator", remedy)
     onnxruntime = _packages()
     about(decision, run.names)
     place = Path(path)
