@@ -51,11 +51,22 @@ def lls_rank(classes: int, relations: Tensor, features: Tensor) -> Made:
 
 def labelemb(classes: int, relations: Tensor, features: Tensor) -> Made:
     """Five terms of a second head and an embedding of labels."""
-    head = torch.nn.Linear(features.shape[1], classes)
     embedding = torch.eye(classes).requires_grad_()
+    return _five(classes, features, lambda y: embedding[y], [embedding])
+
+
+def labelemb_rank(classes: int, relations: Tensor, features: Tensor) -> Made:
+    """The same with an embedding of two thin matrices."""
+    left = torch.randn(classes, 100, requires_grad=True)
+    right = (torch.rand(100, classes) / 5 - 0.1).requires_grad_()
+    return _five(classes, features, lambda y: torch.relu(left[y] @ right), [left, right])
+
+
+def _five(classes: int, features: Tensor, rows: Callable[[Tensor], Tensor], learned: list[Tensor]) -> Made:
+    head = torch.nn.Linear(features.shape[1], classes)
 
     def loss(output: Tensor, y: Tensor) -> Tensor:
-        second, log_e = head(features.detach()), embedding[y].log_softmax(dim=1)
+        second, log_e = head(features.detach()), rows(y).log_softmax(dim=1)
         log_p = second.log_softmax(dim=1)
         sure = log_p.gather(1, y[:, None]).squeeze(1).exp()
         right = (second.argmax(dim=1) == y).float()
@@ -68,7 +79,7 @@ def labelemb(classes: int, relations: Tensor, features: Tensor) -> Made:
             + (right * last).sum() / right.sum().clamp_min(1)
         )
 
-    return loss, [head.weight, head.bias, embedding]
+    return loss, [head.weight, head.bias, *learned]
 
 
 def lwal(classes: int, relations: Tensor, features: Tensor) -> Made:
@@ -153,6 +164,7 @@ BY_HAND: dict[str, Callable[[int, Tensor, Tensor], Made]] = {
     "lls": lls,
     "lls rank 64": lls_rank,
     "labelemb": labelemb,
+    "labelemb rank 100": labelemb_rank,
     "lwal": lwal,
     "ols": ols,
     "focal": focal,

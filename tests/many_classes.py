@@ -7,9 +7,28 @@ import resource
 import sys
 from pathlib import Path
 
+import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
-from labelspace import Decision, LabelEmbedding, LabelSpace, LearnableSmoothing, Run, compressed, methods, train
+from labelspace import (
+    Decision,
+    Distillation,
+    LabelEmbedding,
+    LabelSpace,
+    LearnableSmoothing,
+    Run,
+    SemanticSmoothing,
+    TopTargets,
+    compressed,
+    groups,
+    linear_loss,
+    methods,
+    optim,
+    ordinal,
+    train,
+)
 from labelspace.cli.main import app
 from labelspace.data.dataset import Dataset, Split
 from labelspace.data.normalize import statistics
@@ -39,6 +58,65 @@ def visit(space: LabelSpace, folder: Path) -> None:
 def low_rank(names: list[str], folder: Path) -> None:
     visit(LabelEmbedding(names, in_features=4, rank=100).label_space(), folder)
     visit(LearnableSmoothing(names, rank=64).label_space(), folder)
+
+
+class NoMatrix(TorchDispatchMode):
+    """Refuses whatever makes a tensor that could hold the fiftieth part of a matrix of all classes."""
+
+    def __init__(self, classes: int) -> None:
+        super().__init__()
+        self.most = 4 * classes * classes // 50
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        found = func(*args, **(kwargs or {}))
+        for each in tree_leaves(found):
+            if isinstance(each, torch.Tensor) and each.layout == torch.strided:
+                size = each.untyped_storage().nbytes()
+                assert size < self.most, f"{func} made {size:,} bytes"
+        return found
+
+
+def step(criterion, y) -> None:
+    """Learn from a batch twice, with all of its scores and with few at a time."""
+    count = len(criterion.names)
+    head, x = torch.nn.Linear(4, count), torch.randn(len(y), 4)
+    by_row = [own for name, own in criterion.named_parameters() if name in criterion.row_parameters]
+    others = [own for own in criterion.parameters() if all(own is not row for row in by_row)]
+    held = [{"params": [*head.parameters(), *others]}, *([{"params": by_row, "rows": True}] if by_row else [])]
+    optimizer = optim.SGD(held, lr=0.1, momentum=0.9)
+    extras = {"features": x} if "features" in criterion.needs else {}
+    few = (torch.arange(len(y))[:, None] + torch.arange(3)) % count
+    given = {"teacher": TopTargets(few, torch.full(few.shape, 1 / 3))} if "teacher" in criterion.needs else {}
+    losses = [lambda: criterion(head(x), y, **extras, **given)]
+    if criterion.scope == "sample" and not criterion.statistics and not criterion.random:
+        losses.append(lambda: linear_loss(criterion, x, head.weight, head.bias, y, **given))
+    for loss in losses:
+        optimizer.zero_grad()
+        loss().backward()
+        optimizer.step()
+    criterion.end_epoch()
+
+
+def every_step(names: list[str], folder: Path) -> None:
+    from labelspace.criteria import criterion_class
+
+    count, order = len(names), ordinal(names)
+    spread = groups([list(range(start, start + 50)) for start in range(0, count, 50)], count)
+    made = [SemanticSmoothing(order), SemanticSmoothing(spread), Distillation(names)]
+    made += [LearnableSmoothing(names, rank=8), LearnableSmoothing(order, top=8)]
+    made += [LabelEmbedding(names, in_features=4, rank=8, head_rank=size) for size in (None, 2)]
+    known = {"semantic", "kd", "lls", "labelemb", *KEEPS_A_MATRIX}
+    made += [criterion_class(name)(names) for name in methods() if name not in known]
+    y = torch.arange(8) * 7 % count
+    mass = TopTargets((y[:, None] + torch.arange(3)) % count, torch.full((8, 3), 1 / 3))
+    with NoMatrix(count):
+        with pytest.raises(AssertionError, match="bytes"):
+            torch.empty(count, count // 50)
+        for criterion in made:
+            step(criterion, y)
+            if criterion.soft_targets:
+                step(criterion, mass)
+            visit(criterion.label_space(), folder)
 
 
 def nearest_few(names: list[str], folder: Path) -> None:

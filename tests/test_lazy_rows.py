@@ -12,8 +12,8 @@ from labelspace._lazy_rows import LazyRows, Missed, Rule, attach, read
 def test_the_product_of_missed_steps_is_taking_them(nesterov: float) -> None:
     rates = [0.5 / (1 + step) for step in range(30)]
     parameter = nn.Parameter(torch.randn(3, 2, dtype=torch.float64))
-    slow = parameter.detach()[2].clone()
-    velocity = torch.zeros_like(slow)
+    fast, slow = parameter.detach()[0].clone(), parameter.detach()[2].clone()
+    ahead = velocity = torch.zeros_like(slow)
     missed = attach(parameter, None, None)
     gradient = torch.sparse_coo_tensor(
         torch.tensor([[0]]), torch.ones(1, 2, dtype=torch.float64), (3, 2), check_invariants=True
@@ -25,7 +25,12 @@ def test_the_product_of_missed_steps_is_taking_them(nesterov: float) -> None:
         decayed = 0.1 * slow
         velocity = decayed if place == 0 else 0.9 * velocity + 0.8 * decayed
         slow = slow - rate * (decayed + 0.9 * velocity if nesterov else velocity)
-    assert missed.since.tolist() == [30, 0, 0]
+        met = 0.1 * fast + 1
+        ahead = met if place == 0 else 0.9 * ahead + 0.8 * met
+        fast = fast - rate * (met + 0.9 * ahead if nesterov else ahead)
+    # the gradient of the last step waits in the momentum, where nobody looks ahead of it
+    assert missed.since.tolist() == [30 if nesterov else 29, 0, 0]
+    assert_close(read(parameter, torch.tensor([0])).detach()[0], fast)
     assert_close(read(parameter, torch.tensor([2]))[0].detach(), slow)
     assert missed.since.tolist() == [30, 0, 30]
     assert missed.momentum is not None
@@ -49,3 +54,17 @@ def test_the_parameter_stays_the_object_it_was() -> None:
     assert module.weight is weight
     assert isinstance(module.weight, LazyRows)
     assert_close(module(torch.ones(1, 2)), torch.ones(1, 2) @ weight.detach().T)
+
+
+def test_a_row_met_twice_gets_both_gradients_and_momentum_too_small_to_wait_in() -> None:
+    for momentum in (0.9, 0.01, 0.0):
+        parameter, dense = (nn.Parameter(torch.ones(3, 2)) for _ in range(2))
+        missed = attach(parameter, None, None)
+        twice = torch.sparse_coo_tensor(torch.tensor([[1, 1]]), torch.ones(2, 2), (3, 2), check_invariants=True)
+        optimizer = torch.optim.SGD([dense], lr=0.5, momentum=momentum)
+        for _ in range(3):
+            with torch._C.DisableTorchFunctionSubclass():
+                missed.step(parameter, twice, Rule(0.5, momentum, 0.0, 0.0, 0.0))
+            dense.grad = twice.to_dense()
+            optimizer.step()
+        assert_close(read(parameter, torch.arange(3)).detach(), dense.detach())

@@ -1,10 +1,20 @@
 """Learner: one module for optimizer, device moves and checkpoints."""
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
-from labelspace import LabelEmbedding, LearnableSmoothing, Learner, OneHot, Retrospection, ZipfSmoothing
+from labelspace import (
+    LabelEmbedding,
+    LearnableSmoothing,
+    Learner,
+    OneHot,
+    Retrospection,
+    SemanticSmoothing,
+    ZipfSmoothing,
+    ordinal,
+)
 
 
 class WithFeatures(nn.Module):
@@ -99,3 +109,75 @@ def test_half_precision_model() -> None:
 def test_wrong_parts(model: nn.Module, criterion: OneHot, text: str) -> None:
     with pytest.raises(TypeError, match=f"`{text}` of Learner must be"):
         Learner(model, criterion)
+
+
+class OfTwo(nn.Module):
+    """A model of two inputs and an option."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head, self.calls = nn.Linear(4, 3), 0
+
+    def forward(self, a: Tensor, b: Tensor, *, times: float = 1.0) -> Tensor:
+        self.calls += 1
+        return times * self.head(a + b)
+
+
+def test_any_inputs_of_the_model() -> None:
+    model, y = OfTwo(), torch.tensor([0, 1, 2, 0, 1])
+    learner, a, b = Learner(model, OneHot(3)), torch.randn(5, 4), torch.randn(5, 4)
+    scores, doubled = model(a, b), model(a, b, times=2.0)
+    wanted, more = (nn.functional.cross_entropy(output, y) for output in (scores, doubled))
+    torch.testing.assert_close(learner(a, b, y=y), wanted)
+    torch.testing.assert_close(learner(a, b=b, labels=y, times=2.0), more)
+    torch.testing.assert_close(learner(**{"a": a, "b": b, "y": y}), wanted)
+    torch.testing.assert_close(learner(a, b, y=None), scores)
+    torch.testing.assert_close(learner(a, b=b, times=2.0), doubled)
+    torch.testing.assert_close(learner.predict(a, b), scores.argmax(1))
+    with pytest.raises(ValueError, match=r"Got 3. Give labels by name: learner\(a, b, c, y=y\)"):
+        learner(a, b, y)
+    with pytest.raises(ValueError, match="`labels` of Learner must be left out where y= is given"):
+        learner(a, b, y=y, labels=y)
+
+
+def test_loss_and_scores_from_one_forward_pass() -> None:
+    model, y = OfTwo(), torch.tensor([0, 1, 2, 0, 1])
+    learner, a, b = Learner(model, OneHot(3)), torch.randn(5, 4), torch.randn(5, 4)
+    loss, scores = learner(a, b, y=y, scores=True)
+    assert model.calls == 1
+    assert loss.requires_grad
+    assert not scores.requires_grad
+    torch.testing.assert_close((loss, scores), (learner(a, b, y=y), learner(a, b, y=None).detach()))
+
+
+def test_samples_may_weigh() -> None:
+    learner, x, y = Learner(nn.Linear(4, 3), OneHot(3)), torch.randn(5, 4), torch.tensor([0, 1, 2, 0, 1])
+    factors = torch.tensor([1.0, 0.0, 2.0, 0.5, 1.0])
+    each = nn.functional.cross_entropy(learner.model(x), y, reduction="none")
+    torch.testing.assert_close(learner(x, y, sample_weight=factors), (factors * each).sum() / factors.sum())
+
+
+def test_it_says_what_it_holds() -> None:
+    shown = repr(Learner(nn.Linear(4, 3), LearnableSmoothing(["cat", "dog", "car"])))
+    assert "lls: 3 classes, 'cat', 'dog', 'car'\n  24 parameters, 9 of them the criterion's" in shown
+    remembering = repr(Learner(nn.Linear(4, 3), Retrospection(3, samples=10, epochs=5)))
+    assert "learner(x, y, index=) is the loss, learner(x) scores" in remembering
+
+
+def test_getters_are_functions() -> None:
+    with pytest.raises(TypeError, match="`features` of Learner must be a function of what the model returns. Got str"):
+        Learner(nn.Linear(1, 3), OneHot(3), features="hidden_states")  # type: ignore[arg-type]
+
+
+def test_the_order_of_classes_is_checked() -> None:
+    model, names = nn.Linear(2, 3), ["high", "low", "mid"]
+    space = ordinal(["low", "mid", "high"])
+    Learner(model, SemanticSmoothing(space, classes=names), classes=np.array(names))
+    Learner(model, OneHot(3), classes=names)
+    remedy = r"Got 'low', 'mid', 'high'. Build it .*classes=classes"
+    with pytest.raises(ValueError, match=f"in their order, 'high', 'low', 'mid'. {remedy}"):
+        Learner(model, SemanticSmoothing(space), classes=names)
+    with pytest.raises(ValueError, match="`criterion` of Learner .* in their order, 'a', 'b'. Got '0'"):
+        Learner(model, OneHot(3), classes=["a", "b"])
+    with pytest.raises(ValueError, match="Got '0', '1', '2'"):
+        Learner(model, SemanticSmoothing(ordinal(3)), classes=names)

@@ -76,7 +76,7 @@ def test_every_method_is_as_on_scores(name: str, reduction: str) -> None:
         soft = torch.rand(len(y), 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
         soft = soft / soft.sum(1, keepdim=True)
         soft[2] = 0
-        compare(criterion, soft, width, **extras)
+        compare(criterion, soft, width, sample_weight=torch.arange(len(y)) / 2, **extras)
 
 
 @pytest.mark.parametrize("name", sorted(REFUSED))
@@ -116,9 +116,11 @@ def test_learned_labels_of_every_form(options: dict[str, int]) -> None:
     compare(criterion, torch.tensor([0, 6, 3, -100, 2, 2, 1]))
 
 
-def test_compressed_embeddings() -> None:
+@pytest.mark.parametrize("head_rank", [None, 2])
+def test_compressed_embeddings(head_rank: int | None) -> None:
     torch.manual_seed(0)
-    compare(LabelEmbedding(7, in_features=5, rank=2, hinge_total=True), torch.tensor([0, 6, 3, -100, 2, 2, 1]))
+    criterion = LabelEmbedding(7, in_features=5, rank=2, head_rank=head_rank, hinge_total=True)
+    compare(criterion, torch.tensor([0, 6, 3, -100, 2, 2, 1]))
 
 
 def test_rows_stay_sparse_and_learn_as_on_scores() -> None:

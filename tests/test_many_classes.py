@@ -16,6 +16,7 @@ SCRIPT = Path(__file__).with_name("many_classes.py")
     [
         (50_000, "low_rank"),
         (50_000, "every_method"),
+        (50_000, "every_step"),
         pytest.param(50_000, "whole_run", marks=pytest.mark.slow),
         pytest.param(50_000, "nearest_few", marks=pytest.mark.long),
     ],

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -337,3 +338,31 @@ def test_numbers_beyond_single_precision_are_refused(kind: Any) -> None:
 def test_hops_are_path_lengths(hops: Any) -> None:
     with pytest.raises(ValueError, match="`hops` of LabelSpace must be whole path lengths"):
         LabelSpace(["a", "b"], torch.eye(2), "relations", hops=torch.tensor(hops))
+
+
+def test_align_is_another_order_of_the_same_numbers() -> None:
+    names = ["low", "mid", "high"]
+    order = [2, 0, 1]
+    for space in (ordinal(names), cost([[0, 1, 4], [2, 0, 1], [9, 3, 0]], names)):
+        aligned = space.align(np.array(["high", "low", "mid"]))
+        assert aligned.names == ("high", "low", "mid")
+        torch.testing.assert_close(aligned.matrix, space.matrix[order][:, order], rtol=0, atol=0)
+        assert space.align(names) is space
+        torch.testing.assert_close(aligned.align(names).matrix, space.matrix, rtol=0, atol=0)
+    hops = ordinal(names).align(["high", "low", "mid"]).hops
+    assert hops is not None
+    assert hops.tolist() == [[0, 2, 1], [2, 0, 1], [1, 1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (["low", "high"], r"all 3 names, in any order. Got without 'mid'. space.subset\(classes\) leaves some out"),
+        (["low", "mid", "hi"], "Got unknown 'hi' and without 'high'. The classes are: 'low', 'mid', 'high'"),
+        (["low", "mid", "high", "top"], "Got unknown 'top'. The classes are"),
+        (["low", "low", "high"], "unique"),
+    ],
+)
+def test_align_refuses_other_names(names: list[str], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        ordinal(["low", "mid", "high"]).align(names)

@@ -32,7 +32,8 @@ def drawn(count: int, classes: int) -> tuple[TopTargets, torch.Tensor]:
         for place in range(2):
             if indices[row, place] >= 0:
                 dense[row, indices[row, place]] = values[row, place]
-    return TopTargets(indices, values), dense
+    mass = dense.sum(dim=1, keepdim=True)  # what is left out of few targets goes to those that are there
+    return TopTargets(indices, values), dense / torch.where(mass > 0, mass, 1)
 
 
 @pytest.mark.parametrize("name", methods())

@@ -277,6 +277,27 @@ def known_names(owner: str, argument: str, wanted: Sequence[str], known: Sequenc
         raise fail(owner, argument, "names of classes", f"{unknown[0]!r}, which is none", remedy)
 
 
+def same_names(owner: str, argument: str, given: Sequence[str], known: Sequence[str], fewer: str) -> None:
+    """Refuse names that are not all of the known ones, in whatever order.
+
+    Args:
+        owner: the function that was called.
+        argument: what it calls the names.
+        given: the names.
+        known: what they must be.
+        fewer: the remedy where names are left out and none is unknown.
+    """
+    present, wanted = set(given), set(known)
+    surplus, missing = [name for name in given if name not in wanted], [name for name in known if name not in present]
+    if not surplus and not missing:
+        return
+    got = " and ".join(
+        f"{words} {listed(names)}" for words, names in (("unknown", surplus), ("without", missing)) if names
+    )
+    remedy = fewer if not surplus else f"The classes are: {listed(known)}."
+    raise fail(owner, argument, f"all {len(known)} names, in any order", got, remedy)
+
+
 def listed(names: Sequence[str], most: int = 8) -> str:
     """Return the first names and how many follow."""
     shown = ", ".join(repr(name) for name in names[:most])
@@ -285,8 +306,17 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 
 def matrix(owner: str, argument: str, value: object, *, rows: int | None = None, square: bool = False) -> Tensor:
     """Return a finite two-dimensional float64 tensor (a copy)."""
+    tensor = table(owner, argument, value, rows=rows, square=square).to(torch.float64, copy=True)
+    check_finite(owner, argument, tensor)
+    return tensor
+
+
+def table(owner: str, argument: str, value: object, *, rows: int | None = None, square: bool = False) -> Tensor:
+    """Return a two-dimensional tensor of real numbers on the CPU, in their own type and where they are."""
     try:
-        tensor = _dense(value).to("cpu", torch.float64).clone()
+        tensor = _dense(value).to("cpu")
+        if tensor.is_complex():
+            raise ValueError("numbers that are not real")
     except (TypeError, ValueError, RuntimeError) as error:
         raise fail_type(owner, argument, "a two-dimensional array of numbers", _kind(value)) from error
     if tensor.ndim != 2 or tensor.shape[1] == 0:
@@ -296,11 +326,15 @@ def matrix(owner: str, argument: str, value: object, *, rows: int | None = None,
         raise fail(owner, argument, f"an array of {rows} rows", f"shape {tuple(tensor.shape)}", remedy)
     if square and tensor.shape[0] != tensor.shape[1]:
         raise fail(owner, argument, "a square array (classes × classes)", f"shape {tuple(tensor.shape)}")
+    return tensor
+
+
+def check_finite(owner: str, argument: str, tensor: Tensor, first: int = 0) -> None:
+    """Refuse what is not finite in rows of a table; ``first`` is the place of the first of them."""
     bad = (~torch.isfinite(tensor)).nonzero()
     if len(bad):
         row, column = bad[0].tolist()
-        raise fail(owner, argument, "finite", f"{tensor[row, column].item()} at row {row}, column {column}")
-    return tensor
+        raise fail(owner, argument, "finite", f"{tensor[row, column].item()} at row {first + row}, column {column}")
 
 
 def _dense(value: object) -> Tensor:

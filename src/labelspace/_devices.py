@@ -124,6 +124,17 @@ def may_look_at(tensor: Tensor) -> bool:
     return torch._C._functorch.peek_interpreter_stack() is None
 
 
+def in_vmap(tensor: Tensor) -> bool:
+    """Return whether a tensor is one of many that ``torch.func.vmap`` runs at once."""
+    if torch.compiler.is_compiling():
+        return False
+    while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        if torch._C._functorch.is_batchedtensor(tensor):
+            return True
+        tensor = torch._C._functorch.get_unwrapped(tensor)
+    return False
+
+
 IN_CACHE = 2**16  # entries of an array that stays in a CPU's cache: a quarter of a megabyte in single precision
 
 

@@ -39,6 +39,10 @@ class Rule(NamedTuple):
         decay = self.weight_decay if self.nesterov else 0.0
         return [[1 - self.lr * (decay + ahead * own), -self.lr * ahead * kept], [own, kept]]
 
+    def waits(self) -> bool:
+        """Return whether a gradient is only added to the momentum; over a small factor it would grow too large."""
+        return self.momentum >= 0.5 and not self.nesterov
+
 
 class Missed:
     """What rows have missed, and the momentum of all of them.
@@ -73,34 +77,47 @@ class Missed:
         self.since[stale] = self.taken
 
     def _bring(self, parameter: Tensor, stale: Tensor, factors: Tensor) -> None:
-        rows = parameter.index_select(0, stale)
         if self.momentum is None:
-            parameter.index_copy_(0, stale, rows.mul_(factors[:, 0, :1]))
+            parameter.index_copy_(0, stale, parameter.index_select(0, stale).mul_(factors[:, 0, :1]))
             return
         velocity = self.momentum.index_select(0, stale)
+        if not bool(factors[:, 1, 0].any()):  # no step decayed: rows only follow their momentum
+            parameter.index_add_(0, stale, velocity * factors[:, 0, 1:])
+            self.momentum.index_copy_(0, stale, velocity.mul_(factors[:, 1, 1:]))
+            return
+        rows = parameter.index_select(0, stale)
         moved = (rows * factors[:, 0, :1]).addcmul_(velocity, factors[:, 0, 1:].expand_as(velocity))
         velocity.mul_(factors[:, 1, 1:]).addcmul_(rows, factors[:, 1, :1].expand_as(rows))
         parameter.index_copy_(0, stale, moved)
         self.momentum.index_copy_(0, stale, velocity)
 
     def step(self, parameter: Tensor, gradient: Tensor, rule: Rule) -> None:
-        """Take a step with a sparse gradient: its rows now, the others when they are asked for."""
-        gradient = gradient.coalesce()
-        places, values = gradient.indices()[0], gradient.values()
+        """Take a step with a sparse gradient: for its rows now, or when they are read next; for others then anyway."""
+        places = gradient._indices()[0]
         self.settle(parameter, places)
         first = self.momentum is None
         if first and rule.momentum != 0:
             self.momentum = torch.zeros_like(parameter, memory_format=torch.preserve_format)
-        with torch.no_grad():
-            for part, value in zip(_blocks(places, parameter), _blocks(values, parameter), strict=True):
-                self._move(parameter, part, value.to(parameter.dtype), rule, first)
-        if self._miss(rule, first):
-            self.since[places.cpu()] = self.taken
+        if self.momentum is not None and rule.waits():
+            # v' = μ·(v + (1−τ)·g/μ) + …: with that added to v the row only has one missed step more to make good
+            share = (1.0 if first else 1 - rule.dampening) / rule.momentum
+            self.momentum.index_add_(0, places, gradient._values().to(parameter.dtype), alpha=share)
+            self._miss(rule, first)
+        else:
+            self._step_now(parameter, gradient.coalesce(), rule, first)
         if self.taken == HISTORY:
             self.settle(parameter)
             self.taken = 0
             self.since.zero_()
             self.products[0] = torch.eye(2, dtype=torch.float64)
+
+    def _step_now(self, parameter: Tensor, gradient: Tensor, rule: Rule, first: bool) -> None:
+        places, values = gradient.indices()[0], gradient.values()
+        with torch.no_grad():
+            for part, value in zip(_blocks(places, parameter), _blocks(values, parameter), strict=True):
+                self._move(parameter, part, value.to(parameter.dtype), rule, first)
+        if self._miss(rule, first):
+            self.since[places.cpu()] = self.taken
 
     def _move(self, parameter: Tensor, places: Tensor, gradient: Tensor, rule: Rule, first: bool) -> None:
         """Take a step with some rows, in few passes over them."""

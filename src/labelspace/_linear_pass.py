@@ -6,7 +6,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from labelspace import _distributed
 from labelspace.criteria import reducing
 from labelspace.criteria.base import Criterion
 from labelspace.criteria.layout import Batch
@@ -26,6 +25,7 @@ class Call(NamedTuple):
     y: Tensor | TopTargets
     extras: Mapping[str, Tensor | TopTargets]
     parameters: Sequence[Tensor]  # of the criterion, those that learn
+    sample_weight: Tensor | None = None  # (n,)
 
     def batch(self, output: Tensor, part: slice) -> Batch:
         """Return checked rows of some samples."""
@@ -33,7 +33,8 @@ class Call(NamedTuple):
         y, classes = self.y[part], len(self.criterion.names)
         extras = {name: value[part] for name, value in self.extras.items()}
         dense = {name: v.logits(classes) if isinstance(v, TopTargets) else v.detach() for name, v in extras.items()}
-        return layout.batch(output, y.dense(classes) if isinstance(y, TopTargets) else y, dense)
+        weight = None if self.sample_weight is None else self.sample_weight[part]
+        return layout.batch(output, y.dense(classes) if isinstance(y, TopTargets) else y, dense, weight)
 
     def sample_weights(self, count: int, like: Tensor) -> tuple[Tensor, Tensor]:
         """Return what each sample weighs, and how many count, without any scores."""
@@ -71,18 +72,18 @@ class Sums:
         assert features is not None
         assert weight is not None
         wide = torch.float64 if gradient.dtype == torch.float64 else torch.float32  # sums lose digits in half precision
-        for place, like in enumerate(self.tensors[:3]):
-            if self.wanted[place] and self.found[place] is None and like is not None:
-                self.found[place] = torch.zeros_like(like, dtype=wide)
-        to_features, to_weight, to_bias = self.found[:3]
-        if to_features is not None:
-            to_features[part] = gradient @ weight
-        if to_weight is not None and gradient.dtype == wide:
-            to_weight.addmm_(gradient.T, features[part].to(wide))
-        elif to_weight is not None:
-            to_weight += gradient.T @ features[part].to(gradient.dtype)
-        if to_bias is not None:
-            to_bias += gradient.sum(dim=0, dtype=wide)
+        if self.wanted[0]:
+            rows = self.found[0] if self.found[0] is not None else torch.zeros_like(features, dtype=wide)
+            rows[part] = gradient @ weight
+            self.found[0] = rows
+        if self.wanted[1]:
+            mine, held = features[part].to(gradient.dtype), self.found[1]
+            if held is not None and gradient.dtype == wide:
+                held.addmm_(gradient.T, mine)
+            else:
+                self.add(1, (gradient.T @ mine).to(wide))
+        if self.wanted[2] and self.tensors[2] is not None:
+            self.add(2, gradient.sum(dim=0, dtype=wide))
 
     def add_scaled(self, other: "Sums", scale: Tensor) -> None:
         """Add other sums, times a number."""
@@ -140,12 +141,12 @@ class Pass:
         self.features, self.weight, self.bias = features, weight, tensors[2]
         like = weight.new_zeros((), dtype=torch.float64 if weight.dtype == torch.float64 else torch.float32)
         self.weights, valid = call.sample_weights(len(features), like)
-        together = call.criterion._synchronised() and call.criterion.reduction != "none"
+        together = call.criterion.reduction == "mean" and call.criterion._synchronised()
         # the number of ranks cancels the average that DistributedDataParallel takes over gradients
-        self.ranks = _distributed.world_size() if together else 1
+        self.ranks = call.criterion.ranks.size() if together else 1
         self.totals = torch.stack([self.weights.sum(), valid])
         if self.ranks > 1:
-            self.totals = _distributed.sum_over_ranks(self.totals)
+            (self.totals,) = call.criterion.ranks.sum(self.totals)
         self.sums: dict[int, Sums] = {}
         self.seen: dict[int, Seen] = {}
 
@@ -239,7 +240,7 @@ class Pass:
         for number, seen in self.seen.items():
             total = self.totals[0]
             if seen.late:
-                total = _distributed.sum_over_ranks(seen.weight) if self.ranks > 1 else seen.weight
+                total = self.call.criterion.ranks.sum(seen.weight)[0] if self.ranks > 1 else seen.weight
             factor = self._factor(seen, total)
             each += factor * seen.values
             if seen.late and number in self.sums:

@@ -1,27 +1,41 @@
 """Learner: model and criterion as one module, so that optimizer, DDP, device moves and checkpoints see both."""
 
-from typing import final
+from collections.abc import Sequence
+from typing import Any, final
 
+import torch
 from torch import Tensor, nn
 
 from labelspace import _checks
+from labelspace._returned import Getter, features_of, output_of
 from labelspace.criteria.base import Criterion
+from labelspace.criteria.class_order import check_order, class_list
 from labelspace.criteria.layout import likeliest
-from labelspace.top_targets import TopTargets
+from labelspace.criteria.options import IGNORED_BY_DDP, ignored_by_ddp
+
+LABELS = ("y", "labels")
+EXTRAS = ("features", "index", "teacher", "sample_weight")  # what goes to the criterion; everything else to the model
 
 
 @final
 class Learner(nn.Module):
     """A model and its criterion: the one module to wrap, optimise and save.
 
-    ``learner(x)`` gives scores per class, ``learner(x, y)`` the loss. In distributed training wrap the learner, not the
-    model: label parameters outside the wrapped module would drift apart between ranks.
+    ``learner(x)`` gives scores per class, ``learner(x, y)`` the loss, ``learner(x, y, scores=True)`` both from one
+    forward pass. Inputs by name go to the model: ``learner(**batch)`` takes ``labels`` or ``y`` out of a batch, and
+    what only the criterion reads. In distributed training wrap the learner, not the model: label parameters outside
+    the wrapped module would drift apart between ranks.
 
     Args:
-        model: returns the output, or a pair ``(output, features)``; features are passed on where a method needs them.
-            Where it needs scores at each position of a feature map, ``model.at_positions(x)`` is called instead, if
-            there is one: it returns the pair ``(output, scores (N, K, positions…))``.
+        model: returns the output, a pair ``(output, features)``, or names: ``logits``, and ``features`` or
+            ``hidden_states``, as keys or attributes. Where a method needs scores at each position of a feature map,
+            ``model.at_positions(…)`` is called instead, if there is one: it returns the pair
+            ``(output, scores (N, K, positions…))``.
         criterion: any criterion.
+        output: a function of what the model returns that finds the output in it.
+        features: one that finds the features, which methods such as label embedding read.
+        classes: the names of a dataset's classes in the order of their indices (``dataset.classes``), which the
+            criterion's must be; of one that was built with a number of classes, their number is checked.
 
     Example:
         >>> import torch
@@ -33,7 +47,15 @@ class Learner(nn.Module):
         torch.Size([2, 3])
     """
 
-    def __init__(self, model: nn.Module, criterion: Criterion) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        criterion: Criterion,
+        *,
+        classes: Sequence[str] | None = None,
+        output: Getter | None = None,
+        features: Getter | None = None,
+    ) -> None:
         """Hold the two."""
         super().__init__()
         if not isinstance(model, nn.Module):
@@ -41,35 +63,75 @@ class Learner(nn.Module):
         if not isinstance(criterion, Criterion):
             remedy = "Build one with labelspace.make_criterion(name, labels)."
             raise _checks.fail_type("Learner", "criterion", "a labelspace criterion", type(criterion).__name__, remedy)
+        if classes is not None:
+            names = class_list("Learner", classes)
+            remedy = f"Build it in their order: {type(criterion).__name__}(labels, classes=classes)."
+            known = criterion.names if criterion.named or len(names) != len(criterion.names) else names
+            check_order("Learner", "criterion", known, names, remedy)
+        for name, getter in (("output", output), ("features", features)):
+            if getter is not None and not callable(getter):
+                expected = "a function of what the model returns"
+                raise _checks.fail_type("Learner", name, expected, type(getter).__name__)
         self.model = model
         self.criterion = criterion
+        setattr(self, IGNORED_BY_DDP, ignored_by_ddp(model, "model") + ignored_by_ddp(criterion, "criterion"))
+        self._output, self._features = output, features
 
-    def forward(self, x: object, y: Tensor | TopTargets | None = None, **extras: Tensor | TopTargets) -> Tensor:
-        """Return scores without ``y``, the loss with it.
+    def forward(self, *inputs: Any, scores: bool = False, **named: Any) -> Tensor | tuple[Tensor, Tensor]:
+        """Return scores without labels, the loss with them.
 
         Args:
-            x: whatever the model takes.
-            y: class indices or probabilities, all of them or the few that ``TopTargets`` name.
-            extras: ``index=`` or ``teacher=`` for methods that need them.
+            inputs: what the model takes. The second of two is the labels, unless these are named: a model of two inputs
+                is called as ``learner(a, b, y=y)``, and as ``learner(a, b, y=None)`` for scores.
+            scores: return the pair of loss and scores, which have no gradient.
+            named: ``y=`` or ``labels=``: class indices or probabilities, all of them or the few that ``TopTargets``
+                name; ``sample_weight=``, ``index=``, ``teacher=`` and ``features=`` for the criterion; all else is the
+                model's.
         """
+        inputs, y, named = _labels(inputs, named)
+        extras = {name: named.pop(name) for name in EXTRAS if name in named}
         dense = y is not None and self.criterion.dense_features
-        result = (getattr(self.model, "at_positions", self.model) if dense else self.model)(x)
-        output, features = result if isinstance(result, tuple) else (result, None)
+        returned = (getattr(self.model, "at_positions", self.model) if dense else self.model)(*inputs, **named)
+        output = output_of("Learner", returned, self._output)
         if y is None:
             return self.criterion.scores(output)
-        if features is not None:
-            extras.setdefault("features", features)
+        if "features" in self.criterion.needs and "features" not in extras:
+            features = features_of("Learner", returned, output, self._features)
+            extras = extras if features is None else {**extras, "features": features}
         loss = self.criterion(output, y, **extras)
         assert isinstance(loss, Tensor)
-        return loss
+        if not scores:
+            return loss
+        with torch.no_grad():
+            return loss, self.criterion.scores(output.detach())
 
-    def predict(self, x: object) -> Tensor:
-        """Return predicted class indices; what is not finite is met as in ``Criterion.predict``."""
-        return likeliest("Learner.predict", self(x), self.criterion.class_dim)
+    def predict(self, *inputs: Any, **named: Any) -> Tensor:
+        """Return predicted class indices; what is not finite is met as in ``Criterion.predict``.
+
+        Args:
+            inputs: what the model takes.
+            named: likewise; labels are left alone.
+        """
+        found = self(*inputs, **{name: value for name, value in named.items() if name not in LABELS}, y=None)
+        return likeliest("Learner.predict", found, 0 if found.ndim == 1 else self.criterion.class_dim)
+
+    def extra_repr(self) -> str:
+        """Return what is learned of what, and what the criterion wants with every call."""
+        names, labels = self.criterion.names, [one.numel() for one in self.criterion.parameters()]
+        more = "".join(f", {name}=" for name in self.criterion.needs if name != "features")
+        return (
+            f"{self.criterion.name}: {len(names)} classes, {_checks.listed(names)}\n"
+            f"{sum(one.numel() for one in self.parameters()):,} parameters, {sum(labels):,} of them the criterion's\n"
+            f"learner(x, y{more}) is the loss, learner(x) scores"
+        )
 
     def end_epoch(self) -> None:
         """Let the criterion commit its running statistics."""
         self.criterion.end_epoch()
+
+    def gather(self) -> None:
+        """Bring together what all ranks have observed, before a checkpoint in mid-epoch; every rank calls it."""
+        self.criterion.gather()
 
     def parameter_groups(self, weight_decay: float = 0.0, *, rows: bool = False) -> list[dict[str, object]]:
         """Return groups for an optimizer: everything decays but the label parameters.
@@ -92,3 +154,16 @@ class Learner(nn.Module):
                 group = {"params": own, "weight_decay": 0.0 if kept else decay}
                 groups.append({**group, "rows": True} if alone else group)
         return groups
+
+
+def _labels(inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], Any, dict[str, Any]]:
+    """Return the inputs of the model, the labels, and what else was named."""
+    found = [name for name in LABELS if name in named]
+    if len(found) == 2 and named["y"] is not None:
+        raise _checks.fail("Learner", "labels", "left out where y= is given", "both")
+    if found:
+        return inputs, named[found[0]], {name: value for name, value in named.items() if name not in LABELS}
+    if len(inputs) > 2:
+        remedy = "Give labels by name: learner(a, b, c, y=y); y=None is for scores."
+        raise _checks.fail("Learner", "inputs", "at most two, or labels by name", f"{len(inputs)}", remedy)
+    return (inputs[:1], inputs[1], named) if len(inputs) == 2 else (inputs, None, named)

@@ -19,6 +19,8 @@ def linear_loss(
     weight: Tensor,
     bias: Tensor | None,
     y: Tensor | TopTargets,
+    *,
+    sample_weight: Tensor | None = None,
     **extras: Tensor | TopTargets,
 ) -> Tensor:
     """Return ``criterion(linear(features, weight, bias), y)`` without ever holding all scores.
@@ -35,6 +37,7 @@ def linear_loss(
         weight: ``(K, F)``, of the last layer.
         bias: ``(K,)`` or None.
         y: class indices, or probabilities, all of them or ``TopTargets``.
+        sample_weight: one factor per sample, a constant.
         extras: ``teacher=`` for methods that need it: logits, or ``TopTargets``.
 
     Example:
@@ -51,7 +54,8 @@ def linear_loss(
     if "features" in criterion.needs:
         rows.setdefault("features", flat)
     parameters = [parameter for parameter in criterion.parameters() if parameter.requires_grad]
-    call = Call(criterion, _flat(y, shape), rows, parameters)
+    counts = None if sample_weight is None else sample_weight.detach().reshape(-1)
+    call = Call(criterion, _flat(y, shape), rows, parameters, counts)
     with no_autocast(features) or nullcontext():
         loss = _LinearLoss.apply(call, flat, weight, bias, *parameters)  # type: ignore[no-untyped-call]
     assert isinstance(loss, Tensor)

@@ -10,12 +10,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from labelspace import _checks, _labelfile, _nearness, compressed
+from labelspace import _checks, _entries, _labelfile, _nearness, compressed
 from labelspace.compressed import CosineRows, Rows
 
 Kind = Literal["relations", "vectors", "cost"]
 KINDS: tuple[Kind, ...] = ("relations", "vectors", "cost")
-LONGEST_PATH = 2**24  # whole numbers up to it are exact in single precision
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -63,13 +62,13 @@ class LabelSpace:
         names = _checks.class_names("LabelSpace", names)
         kind = _checks.choice("LabelSpace", "kind", kind, KINDS)
         if hops is not None:
-            hops = _checked_hops(hops, names)
+            hops = _entries.checked_hops(hops, names)
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "kind", kind)
         object.__setattr__(self, "source", _labelfile.plain({} if source is None else source))
         object.__setattr__(self, "hops", hops)
         rule = _checked_rule(matrix, names, kind) if isinstance(matrix, Rows) else None
-        object.__setattr__(self, "_held", rule or _checked_matrix(matrix, names, kind))
+        object.__setattr__(self, "_held", rule or _entries.checked_matrix(matrix, names, kind))
 
     @property
     def matrix(self) -> Tensor:
@@ -248,9 +247,25 @@ class LabelSpace:
                 return LabelSpace(names, part, self.kind, self.source, hops)
             return LabelSpace(names, part.matrix(), self.kind, self.source, part.hops())
         matrix = self.matrix[indices] if self.kind == "vectors" else self.matrix[indices][:, indices]
-        if self.kind == "relations":
+        if self.kind == "relations" and len(names) < len(self):  # another order alone leaves every row as it is
             matrix = kept_mass(matrix.double())
         return LabelSpace(names, matrix, self.kind, self.source, hops)
+
+    def align(self, classes: int | Sequence[str]) -> "LabelSpace":
+        """Return the same space with its classes in another order, such as that in which a dataset numbers them.
+
+        Args:
+            classes: all names, in the order wanted: ``dataset.classes``. Missing and surplus ones are refused.
+
+        Example:
+            >>> from labelspace import ordinal
+            >>> space = ordinal(["low", "mid", "high"]).align(["high", "low", "mid"])
+            >>> space.names, space.nearest("low", k=1)[0][0]
+            (('high', 'low', 'mid'), 'mid')
+        """
+        names = _checks.class_names("LabelSpace.align", classes)
+        _checks.same_names("LabelSpace.align", "classes", names, self.names, "space.subset(classes) leaves some out.")
+        return self if names == self.names else self.subset(names)
 
     def _positions(self, owner: str, classes: Iterable[str | int] | Tensor) -> list[int]:
         given = classes.tolist() if isinstance(classes, Tensor) else list(classes)
@@ -273,6 +288,26 @@ class LabelSpace:
         if self.rule is not None:
             header |= {"form": self.rule.form, "facts": self.rule.facts()}
         return _labelfile.write(Path(path), tensors, header)
+
+    @classmethod
+    def from_frame(
+        cls, frame: object, kind: Kind = "relations", source: Mapping[str, object] | None = None
+    ) -> "LabelSpace":
+        """Return the space that a DataFrame describes: its index names the classes, and so do columns that are classes.
+
+        Args:
+            frame: of pandas; columns of relations and prices may be in another order than the rows.
+            kind: as in ``LabelSpace``.
+            source: as in ``LabelSpace``.
+
+        Example:
+            >>> import pandas
+            >>> prices = pandas.DataFrame([[0, 1], [5, 0]], ["healthy", "ill"], ["healthy", "ill"])
+            >>> LabelSpace.from_frame(prices, "cost").nearest("ill")
+            [('healthy', -5.0)]
+        """
+        names = _entries.frame_names("LabelSpace.from_frame", frame)
+        return cls(names, frame, kind, {"builder": "from_frame"} if source is None else source)  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: str | Path, *, allow_damaged: bool = False) -> "LabelSpace":
@@ -306,43 +341,18 @@ class LabelSpace:
             raise _checks.LabelFileError(path, str(error)) from error
 
 
-def kept_mass(weights: Tensor) -> Tensor:
-    """Return rows scaled to sum to 1; a class whose row is empty keeps its mass (its own entry is 1)."""
+def kept_mass(weights: Tensor, first: int = 0) -> Tensor:
+    """Return rows scaled to sum to 1; a class whose row is empty keeps its mass (its own entry is 1).
+
+    Args:
+        weights: not negative.
+        first: the class of the first row, where these are some of them.
+    """
     total = weights.sum(dim=1, keepdim=True)
-    alone = torch.eye(len(weights), dtype=weights.dtype)
-    return torch.where(total > 0, weights / torch.where(total > 0, total, 1), alone)
-
-
-def _checked_matrix(given: object, names: tuple[str, ...], kind: Kind) -> Tensor:
-    square = kind != "vectors"
-    matrix = _checks.matrix("LabelSpace", "matrix", given, rows=len(names), square=square)
-    if square and bool((matrix < 0).any()):
-        raise _checks.fail("LabelSpace", "matrix", f"non-negative ({kind})", f"{matrix.min().item():g}")
-    if kind == "relations":
-        matrix = _normalised_rows(matrix, names)
-    if kind == "cost" and bool((matrix.diagonal() != 0).any()):
-        index = int((matrix.diagonal() != 0).nonzero()[0])
-        got = f"{matrix[index, index].item():g} for {names[index]!r}"
-        raise _checks.fail("LabelSpace", "matrix", "zero on its diagonal (being right costs nothing)", got)
-    held = matrix.to(torch.float32)
-    beyond = (~torch.isfinite(held)).nonzero()
-    if len(beyond):
-        row, column = beyond[0].tolist()
-        got = f"{matrix[row, column].item():g} at row {row}, column {column}"
-        raise _checks.fail("LabelSpace", "matrix", "within the range of single precision, ±3.4e38", got)
-    return held
-
-
-def _checked_hops(given: object, names: tuple[str, ...]) -> Tensor:
-    hops = _checks.matrix("LabelSpace", "hops", given, rows=len(names), square=True)
-    wrong = (hops != hops.round()) | (hops < -1) | (hops > LONGEST_PATH) | (hops != hops.T)
-    wrong |= torch.eye(len(names), dtype=torch.bool) & (hops != 0)
-    if bool(wrong.any()):
-        row, column = wrong.nonzero()[0].tolist()
-        got = f"{hops[row, column].item():g} from {names[row]!r} to {names[column]!r}"
-        expected = f"whole path lengths up to {LONGEST_PATH} (−1: no path), 0 to itself and the same in both directions"
-        raise _checks.fail("LabelSpace", "hops", expected, got)
-    return hops.to(torch.int64)
+    empty = ~(total > 0)
+    scaled = weights / total.masked_fill(empty, 1)
+    scaled.diagonal(first).masked_fill_(empty[:, 0], 1)
+    return scaled
 
 
 def _checked_rule(rule: Rows, names: tuple[str, ...], kind: Kind) -> Rows:
@@ -351,15 +361,3 @@ def _checked_rule(rule: Rows, names: tuple[str, ...], kind: Kind) -> Rows:
     if len(rule) != len(names):
         raise _checks.fail("LabelSpace", "matrix", f"a rule of {len(names)} classes", f"one of {len(rule)}")
     return rule
-
-
-def _normalised_rows(matrix: Tensor, names: tuple[str, ...]) -> Tensor:
-    """Check that rows sum to 1 (as well as float32 can) and return them summing to 1 in float64."""
-    total = matrix.sum(dim=1, keepdim=True)
-    worst = int((total - 1).abs().argmax())
-    if abs(total[worst].item() - 1) > 1e-4:
-        got = f"{total[worst].item():.6g} for {names[worst]!r}"
-        remedy = "Divide each row by its sum, or use labelspace.confusion() for counts and cost() for prices."
-        raise _checks.fail("LabelSpace", "matrix", "rows that sum to 1 (relations)", got, remedy)
-    # a second normalisation of rows already right would change their last bits, and a file must load as it was saved
-    return torch.where((total - 1).abs() < 1e-6, matrix, matrix / total)

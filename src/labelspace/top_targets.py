@@ -14,7 +14,7 @@ from labelspace import _checks
 class TopTargets:
     """Probabilities ``y`` of which each sample names a few classes; taken wherever a criterion takes probabilities.
 
-    As of dense probabilities, rows are scaled to sum to 1: mass that was left out when they were stored goes to the
+    Unlike dense probabilities, rows are scaled to sum to 1: mass that was left out when they were stored goes to the
     classes that are named, in proportion. A row without mass is an ignored sample. As ``teacher`` of distillation
     their logarithms are the logits, and classes that are not named are ruled out.
 
@@ -64,7 +64,7 @@ class TopTargets:
         return TopTargets(self.indices.reshape(-1, width), self.values.reshape(-1, width))
 
     def dense(self, classes: int, class_dim: int = -1) -> Tensor:
-        """Return probabilities of all classes, where a criterion has them: ``(N, K)`` or ``(N, K, d…)``.
+        """Return all probabilities, scaled to sum to 1, where a criterion has them: ``(N, K)`` or ``(N, K, d…)``.
 
         Args:
             classes: K.
@@ -74,8 +74,10 @@ class TopTargets:
             expected = f"class indices from 0 to {classes - 1}, or −1 for none"
             raise _checks.fail("TopTargets", "indices", expected, int(self.indices.max()))
         found = self.values.new_zeros((*self.indices.shape[:-1], classes + 1))
+        mass = self.values.sum(dim=-1, keepdim=True)
+        scaled = self.values / torch.where(mass > 0, mass, 1)
         # what is no class goes to one more column, which is cut off
-        found.scatter_(-1, torch.where(self.indices < 0, classes, self.indices.long()), self.values)
+        found.scatter_(-1, torch.where(self.indices < 0, classes, self.indices.long()), scaled)
         return found[..., :classes].movedim(-1, class_dim)
 
     def logits(self, classes: int, class_dim: int = -1) -> Tensor:

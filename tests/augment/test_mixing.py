@@ -10,7 +10,7 @@ from torch import Tensor
 
 from labelspace import make_criterion
 from labelspace.augment import draws
-from labelspace.augment.mixing import cutmix, mixup, probabilities
+from labelspace.augment.mixing import cutmix, mixup, mixups, probabilities
 
 MIXINGS = [mixup, cutmix]
 CPU = torch.device("cpu")
@@ -58,6 +58,16 @@ def test_mixup_equals_a_loop_over_samples() -> None:
         torch.testing.assert_close(mixed[i].double(), torch.from_numpy(blend), rtol=1e-5, atol=1e-6)
         label = own * one_hot[i] + (1 - own) * one_hot[other]
         torch.testing.assert_close(soft[i].double(), torch.from_numpy(label), rtol=1e-5, atol=1e-6)
+
+
+def test_batches_at_once_are_those_one_by_one_bit_for_bit() -> None:
+    x, y = torch.randn(3, 7, 5, generator=seeded()), torch.randint(4, (3, 7), generator=seeded(1))
+    y[1, 2] = -100
+    shares = [(0.2, False), (0.4, True), (1.0, False)]
+    mixed, soft = mixups(x, y, 4, shares, [seeded(number) for number in range(3)])
+    for number, (alpha, per_sample) in enumerate(shares):
+        alone = mixup(x[number], y[number], 4, alpha, seeded(number), per_sample=per_sample)
+        torch.testing.assert_close((mixed[number], soft[number]), alone, rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("per_sample", [False, True])

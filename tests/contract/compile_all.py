@@ -11,7 +11,10 @@ from functools import partial
 
 import torch
 
-from contract.harness import METHODS, Inputs, plain, state_of
+from contract.harness import IGNORED, METHODS, Inputs, plain, state_of
+
+RUNNING = [method for method in METHODS if plain(method).criterion.statistics]
+SPOILT = "{} with a sample that is not finite"
 
 
 def compare(make: Callable[[], Inputs]) -> None:
@@ -37,13 +40,27 @@ def compare(make: Callable[[], Inputs]) -> None:
         torch.testing.assert_close(state_of(compiled.criterion)[name], value)
 
 
-def main(cases: dict[str, Callable[[], Inputs]]) -> None:
-    """Compare all cases and print what came out."""
+def compare_spoilt(method: str) -> None:
+    """Train a compiled step with a sample that is not finite, and an eager one that ignores it."""
+    eager, compiled = plain(method), plain(method)
+    eager.y[1], compiled.output[1] = IGNORED, torch.nan
+    eager.loss(output=eager.output.requires_grad_())
+    torch.compile(compiled.criterion, fullgraph=True, backend="aot_eager")(
+        compiled.output.requires_grad_(), compiled.y, **compiled.extras
+    )
+    for inputs in (eager, compiled):
+        inputs.criterion.end_epoch()
+    for name, value in state_of(eager.criterion).items():
+        torch.testing.assert_close(state_of(compiled.criterion)[name], value)
+
+
+def main(cases: dict[str, Callable[[], None]]) -> None:
+    """Run all cases and print what came out."""
     results = {}
-    for name, make in cases.items():
+    for name, case in cases.items():
         torch.compiler.reset()
         try:
-            compare(make)
+            case()
             results[name] = ""
         except Exception:
             results[name] = traceback.format_exc(limit=-4)
@@ -53,4 +70,5 @@ def main(cases: dict[str, Callable[[], Inputs]]) -> None:
 
 
 if __name__ == "__main__":
-    main({method: partial(plain, method) for method in METHODS})
+    found: dict[str, Callable[[], None]] = {method: partial(compare, partial(plain, method)) for method in METHODS}
+    main(found | {SPOILT.format(method): partial(compare_spoilt, method) for method in RUNNING})

@@ -29,11 +29,12 @@ class Inputs:
     output: Tensor
     y: Tensor
     extras: dict[str, Tensor]
+    sample_weight: Tensor | None = None
 
     def loss(self, **changes: Any) -> Tensor:
         """Return the loss of this batch, with some inputs replaced."""
         here = replace(self, **changes)
-        return here.criterion(here.output, here.y, **here.extras)
+        return here.criterion(here.output, here.y, sample_weight=here.sample_weight, **here.extras)
 
     def fresh(self) -> "Inputs":
         """Return a copy that shares nothing."""
@@ -42,7 +43,8 @@ class Inputs:
     def rows(self, places: list[int] | slice) -> "Inputs":
         """Return some of the samples with the same criterion."""
         extras = {name: value[places] for name, value in self.extras.items()}
-        return replace(self, output=self.output[places], y=self.y[places], extras=extras)
+        weight = None if self.sample_weight is None else self.sample_weight[places]
+        return replace(self, output=self.output[places], y=self.y[places], extras=extras, sample_weight=weight)
 
     def soft(self) -> "Inputs":
         """Return the batch with its labels written as one-hot probabilities (zeros where ignored)."""
@@ -72,10 +74,18 @@ def mixed_up(method: str) -> Inputs:
     inputs = weighted(method)
     output = inputs.output.nan_to_num()
     one_hot = probabilities(inputs.y, len(inputs.criterion.names)).double()
-    # sample 2 is ignored: its neighbour in the mix keeps a mass of 0.6 and must be normalised, its own row stays 0
+    # sample 2 is ignored: its neighbour in the mix keeps a mass of 0.6 and counts as much, its own row stays 0
     mixed = 0.6 * one_hot + 0.4 * one_hot.roll(1, dims=0)
     mixed[2] = 0
     return replace(inputs, y=mixed, output=output)
+
+
+def weighed(method: str) -> Inputs:
+    """Return the example with class weights, an ignored sample, and samples that do not count alike."""
+    inputs = weighted(method)
+    factors = torch.linspace(0.25, 2, len(inputs.y), dtype=torch.float64)
+    factors[1] = 0
+    return replace(inputs, sample_weight=factors)
 
 
 def set_weight(criterion: Criterion) -> None:
@@ -85,7 +95,7 @@ def set_weight(criterion: Criterion) -> None:
 
 def variants(method: str) -> dict[str, Inputs]:
     """Return the batches every promise is tested on."""
-    found = {"plain": plain(method), "weighted": weighted(method)}
+    found = {"plain": plain(method), "weighted": weighted(method), "weighed": weighed(method)}
     if criterion_class(method).soft_targets:
         found["mixed up"] = mixed_up(method)
     return found
@@ -111,9 +121,13 @@ def as_case(inputs: Inputs) -> Case:
     )
     mass = y.sum(axis=1, keepdims=True)
     y = y / np.where(mass > 0, mass, 1)
-    valid = (mass[:, 0] > 0).astype(float)
-    weight = valid if criterion.weight is None else valid * (y @ criterion.weight.double().numpy())
-    clean = np.where(valid[:, None] > 0, inputs.output.detach().numpy(), 0.0)
+    # a row counts as much as it sums to, where that is not 1 but for rounding
+    counts = np.where(np.abs(mass[:, 0] - 1) <= 0.011, 1, mass[:, 0])
+    counts = counts if inputs.sample_weight is None else counts * inputs.sample_weight.double().numpy()
+    valid = counts > 0
+    y = np.where(valid[:, None], y, 0)
+    weight = counts if criterion.weight is None else counts * (y @ criterion.weight.double().numpy())
+    clean = np.where(valid[:, None], inputs.output.detach().numpy(), 0.0)
     tensors = {**dict(criterion.named_parameters()), **dict(criterion.named_buffers())}
     tensors |= {f"statistics.{name}": value for name, value in criterion.statistics.state().items()}
     attributes = {k: v for k, v in vars(criterion).items() if isinstance(v, (str, int, float, bool, tuple, type(None)))}
@@ -190,6 +204,7 @@ def assert_gradients_check(inputs: Inputs) -> None:
         here = inputs.fresh()
         parameters = dict(zip(names, rest[: len(names)], strict=True))
         given = {**here.extras, **dict(zip(extras, rest[len(names) :], strict=True))}
+        given = {**given, "sample_weight": here.sample_weight}
         return torch.func.functional_call(here.criterion, parameters, (output, here.y), given)
 
     arguments = [inputs.output, *(p.detach().clone() for p in inputs.criterion.parameters())]

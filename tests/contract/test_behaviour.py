@@ -90,7 +90,8 @@ def unfolded(inputs: Inputs, class_dim: int) -> Inputs:
     criterion = copy.deepcopy(inputs.criterion)
     criterion.class_dim = class_dim
     extras = {name: shaped(value) for name, value in inputs.extras.items()}
-    return Inputs(criterion, shaped(inputs.output), shaped(inputs.y), extras)
+    weight = None if inputs.sample_weight is None else shaped(inputs.sample_weight)
+    return Inputs(criterion, shaped(inputs.output), shaped(inputs.y), extras, weight)
 
 
 @pytest.mark.parametrize(("method", "variant"), each_variant())
@@ -118,6 +119,8 @@ def test_reductions_agree(method: str, variant: str) -> None:
     assert losses["none"].shape == inputs.y.shape[:1]
     torch.testing.assert_close(losses["none"].sum(), losses["sum"])
     ignored = inputs.y == IGNORED if inputs.y.ndim == 1 else inputs.y.sum(dim=1) == 0
+    if inputs.sample_weight is not None:
+        ignored |= inputs.sample_weight == 0
     assert bool((losses["none"][ignored] == 0).all())
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from contract.compile_all import RUNNING, SPOILT
 from contract.harness import METHODS
 
 
@@ -28,3 +29,8 @@ def results() -> dict[str, str]:
 @pytest.mark.parametrize("method", METHODS)
 def test_compiles_whole(method: str, results: dict[str, str]) -> None:
     assert results[method] == ""
+
+
+@pytest.mark.parametrize("method", RUNNING)
+def test_a_sample_that_is_not_finite_leaves_no_trace(method: str, results: dict[str, str]) -> None:
+    assert results[SPOILT.format(method)] == ""

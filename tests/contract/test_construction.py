@@ -10,7 +10,7 @@ from contract.harness import METHODS, plain, required_arguments
 from labelspace import LabelSpace, ordinal
 from labelspace.criteria import Criterion, criterion_class
 
-COMMON = {"weight", "ignore_index", "reduction", "class_dim", "preset", "global_mean", "validate"}
+COMMON = {"weight", "ignore_index", "reduction", "class_dim", "preset", "global_mean", "process_group", "validate"}
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -1,10 +1,11 @@
 """Compiles forms of methods that change at the end of an epoch, as ``contract/compile_all.py`` does with examples."""
 
 from dataclasses import replace
+from functools import partial
 
 import torch
 
-from contract.compile_all import main
+from contract.compile_all import compare, main
 from contract.harness import Inputs, plain
 from labelspace import AdaptiveLabels, LearnableSmoothing
 
@@ -23,4 +24,4 @@ def pruned() -> Inputs:
 
 
 if __name__ == "__main__":
-    main({"printed": printed, "pruned": pruned})
+    main({"printed": partial(compare, printed), "pruned": partial(compare, pruned)})

@@ -117,3 +117,12 @@ def test_bad_teachers() -> None:
 def test_bad_options(option: str, value: object, text: str) -> None:
     with pytest.raises(ValueError, match=text):
         Distillation(4, **{option: value})  # type: ignore[arg-type]
+
+
+def test_true_labels_are_learned_where_they_have_a_share() -> None:
+    output, y, teacher = batch()
+    other = (y + 1) % 4
+    alone, shared = Distillation(4), Distillation(4, hard=0.3)
+    torch.testing.assert_close(alone(output, y, teacher=teacher), alone(output, other, teacher=teacher), rtol=0, atol=0)
+    assert not torch.isclose(shared(output, y, teacher=teacher), shared(output, other, teacher=teacher))
+    assert "nothing is learned from the true labels" in str(Distillation.__doc__)

@@ -19,6 +19,8 @@ VARIANTS = [
     {"hinge": "absolute"},
     {"rank": 3},
     {"rank": 3, "preset": "paper"},
+    {"rank": 3, "head_rank": 2},
+    {"head_rank": 2, "preset": "paper"},
     {"beta": 0.25, "temperature": 5.0},
     {"beta": 0.25, "preset": "paper"},
     {"beta": 0.8, "preset": "reference"},

@@ -122,3 +122,110 @@ def test_where_nobody_looks_the_class_is_none() -> None:
     assert torch.vmap(lambda row: likeliest("x", row, 0))(scores).tolist() == [1, -1, -1, -1]
     compiled = torch.compile(OneHot(3).predict, backend="eager", fullgraph=True)
     assert compiled(scores).tolist() == [1, -1, -1, -1]
+
+
+def by_hand(output: Tensor, y: Tensor, factors: list[float]) -> Tensor:
+    """Return ``Σ f·H(y, p) / Σ f`` in numpy."""
+    rows = y.numpy()
+    shifted = output.numpy() - output.numpy().max(axis=1, keepdims=True)
+    log_p = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    each = -(rows * log_p).sum(axis=1) / rows.sum(axis=1)
+    return torch.tensor((np.array(factors) * each).sum() / np.sum(factors))
+
+
+def test_rows_count_as_much_as_they_sum_to() -> None:
+    """Scaling targets weighs samples; a mean divides by what they count together, as with class weights."""
+    output, y = numbers(4, 3), torch.tensor([[1.0, 0, 0], [0.2, 0.3, 0], [0, 0, 0.25], [0.33, 0.33, 0.33]])
+    expected = by_hand(output, y.double(), [1, 0.5, 0.25, 1])  # the last is 1 but for rounding
+    torch.testing.assert_close(OneHot(3)(output, y), expected)
+    total = OneHot(3, reduction="sum")(output[:3], y[:3].double())
+    torch.testing.assert_close(total, torch.nn.functional.cross_entropy(output[:3], y[:3].double(), reduction="sum"))
+    unseen = torch.vmap(OneHot(3))(output[None], y.double()[None])  # nobody looks at values
+    torch.testing.assert_close(unseen, expected[None])
+    weighed = OneHot(3, weight=[1.0, 4.0, 2.0]).double()(output, y.double())
+    torch.testing.assert_close(weighed, by_hand(output, y.double(), [1, 0.2 + 1.2, 0.5, 7 / 3]))
+
+
+def test_a_sample_mixed_with_an_ignored_one_is_its_share_of_itself() -> None:
+    output = numbers(2, 4)
+    mixed = torch.tensor([[0.6, 0, 0, 0], [0, 0.7, 0.3, 0]]).double()
+    first, second = OneHot(4)(output[:1], torch.tensor([0])), OneHot(4)(output[1:], mixed[1:])
+    torch.testing.assert_close(OneHot(4)(output, mixed), (0.6 * first + second) / 1.6)
+    mixed[0, 3] = 0.4  # the same where class 3 is the ignored one
+    torch.testing.assert_close(OneHot(4, ignore_index=3)(output, mixed), (0.6 * first + second) / 1.6)
+
+
+def test_one_factor_per_sample() -> None:
+    output, y = numbers(5, 3), torch.tensor([0, 1, 2, -100, 1])
+    factors = torch.tensor([2.0, 0.5, 0.0, 3.0, 1.0]).double()
+    each = torch.nn.functional.cross_entropy(output, y, reduction="none")
+    expected = (factors * each).sum() / 3.5  # the ignored sample counts nothing
+    torch.testing.assert_close(OneHot(3)(output, y, sample_weight=factors), expected)
+    broken = output.clone()
+    broken[2:4] = torch.nan
+    torch.testing.assert_close(OneHot(3)(broken, y, sample_weight=factors), expected)
+    kept = factors.bool()
+    plain = torch.nn.functional.cross_entropy(output[kept], y[kept])
+    torch.testing.assert_close(OneHot(3)(broken, y, sample_weight=kept), plain)  # a mask
+    by_class = torch.tensor([1.0, 2.0, 4.0]).double()
+    both = factors * torch.nn.functional.cross_entropy(output, y, by_class, reduction="none")
+    criterion = OneHot(3, weight=by_class).double()
+    torch.testing.assert_close(criterion(output, y, sample_weight=factors), both.sum() / (2 + 1 + 2))
+    losses = OneHot(3, reduction="none")(output[None].mT, y[None], sample_weight=factors[None])
+    torch.testing.assert_close(losses, (factors * each)[None])
+
+
+def test_factors_may_be_learned() -> None:
+    """As in learning to reweight examples: the loss has a gradient of what samples count."""
+    output, y = numbers(4, 3), torch.tensor([0, 1, 2, 1])
+    factors = torch.tensor([1.0, 2.0, 0.5, 1.0], dtype=torch.float64, requires_grad=True)
+    each = torch.nn.functional.cross_entropy(output, y, reduction="none")
+    wanted = torch.autograd.grad((factors * each).sum() / factors.sum(), factors)
+    torch.testing.assert_close(torch.autograd.grad(OneHot(3)(output, y, sample_weight=factors), factors), wanted)
+
+
+@pytest.mark.parametrize(
+    ("weight", "text"),
+    [
+        (torch.ones(3), r"one factor per sample, of shape \(2,\). Got shape \(3,\)"),
+        (torch.tensor([1.0, -1.0]), "finite and not negative. Got -1.0"),
+        (torch.tensor([1.0, torch.nan]), "finite and not negative. Got nan"),
+        (torch.tensor([1.0, torch.inf]), "finite and not negative. Got inf"),
+        ([1.0, 1.0], "a tensor"),
+    ],
+)
+def test_factors_that_are_none(weight: Any, text: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=f"`sample_weight` of OneHot must be {text}"):
+        OneHot(3)(numbers(2, 3), torch.tensor([0, 1]), sample_weight=weight)
+
+
+@pytest.mark.parametrize("class_dim", [0, 1, -1])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_a_single_sample_as_torch_takes_it(reduction: str, class_dim: int) -> None:
+    output, soft = numbers(3), torch.tensor([0.2, 0.8, 0.0]).double()
+    criterion = OneHot(3, reduction=reduction, class_dim=class_dim)
+    for y in (torch.tensor(1), soft):
+        wanted = torch.nn.functional.cross_entropy(output, y, reduction=reduction)
+        torch.testing.assert_close(criterion(output, y), wanted)
+    torch.testing.assert_close(criterion.scores(output), output)
+    assert criterion.predict(output).tolist() == int(output.argmax())
+    teacher = numbers(3, seed=1)
+    taught = -(teacher.softmax(0) * output.log_softmax(0)).sum()
+    torch.testing.assert_close(Distillation(3, class_dim=class_dim)(output, y, teacher=teacher), taught)
+
+
+def test_a_single_sample_has_a_single_label() -> None:
+    with pytest.raises(ValueError, match=r"`y` of OneHot must be class indices of shape \(1,\)"):
+        OneHot(3)(numbers(3), torch.tensor([0, 1, 2]))
+    with pytest.raises(ValueError, match="`output` of OneHot must be of one or more dimensions"):
+        OneHot(3)(numbers(), torch.tensor(0))
+
+
+@pytest.mark.parametrize("y", [[[1, 1, 0], [0, 0, 1]], [[1.0, 1, 0], [0, 0, 1]], [[True, True, False]] * 2])
+def test_several_classes_at_once_are_another_question(y: list[Any]) -> None:
+    with pytest.raises(
+        (ValueError, TypeError), match=r"several classes are true at once.*BCEWithLogitsLoss.*by its sum"
+    ):
+        OneHot(3)(numbers(2, 3), torch.tensor(y))
+    with pytest.raises(ValueError, match="what a sample counts is sample_weight="):
+        OneHot(3)(numbers(1, 3), torch.tensor([[0.9, 0.9, 0.0]]))

@@ -32,7 +32,7 @@ def batch(*, ignored: bool) -> Batch:
 )
 def test_terms_and_shares_say_the_same(ignored: bool, weight: torch.Tensor, reduction: str, expected: float) -> None:
     here = batch(ignored=ignored)
-    loss = reducing.reduced([Term(VALUES)], here, weight, reduction, False)
+    loss = reducing.reduced([Term(VALUES)], here, weight, reduction)
     assert_close(loss, torch.tensor(expected))
     share = reducing.shares(here, weight, reduction)
     assert_close((VALUES * share).sum(), torch.tensor(expected))
@@ -43,9 +43,9 @@ def test_weighed_terms_divide_by_their_own_weights() -> None:
     infinite = torch.tensor([1.0, torch.inf, 4.0, torch.inf])
     terms = [Term(VALUES), Term(infinite, kept), Term(VALUES, kept, total=True)]
     expected = torch.tensor(15 / 4 + 5 / 2 + 4 * 5 / 2)
-    assert_close(reducing.reduced(terms, batch(ignored=False), None, "mean", False), expected)
+    assert_close(reducing.reduced(terms, batch(ignored=False), None, "mean"), expected)
     nobody = [Term(infinite, torch.zeros(4))]
-    assert_close(reducing.reduced(nobody, batch(ignored=False), None, "mean", False), torch.tensor(0.0))
+    assert_close(reducing.reduced(nobody, batch(ignored=False), None, "mean"), torch.tensor(0.0))
 
 
 def test_what_is_not_validated_is_not_refused() -> None:

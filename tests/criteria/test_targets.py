@@ -46,6 +46,7 @@ def test_the_common_options_are_written_out_in_signatures() -> None:
         class_dim=1,
         preset=None,
         global_mean=True,
+        process_group=None,
         validate=True,
     ):
         pass

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
@@ -136,7 +137,14 @@ def test_masses_by_numpys_sort_are_those_of_ranks(seed: int) -> None:
     scores[1:] = (4 * scores[1:]).round() / 4 * torch.tensor([[0.0], [1.0], [-1.0], [1e30]])  # ties, −0 among them
     scores[3, 7], scores[3, 8] = 0.0, -0.0
     higher = (scores.numpy()[:, None, :] > scores.numpy()[:, :, None]).sum(axis=2)
-    torch.testing.assert_close(_one_by_rank(scores), torch.from_numpy(1 / (higher + 1)).float())
+    found = _one_by_rank(scores)
+    assert found is not None
+    expected = 1 / (higher + 1)
+    torch.testing.assert_close(found[0], torch.from_numpy(expected).float())
+    torch.testing.assert_close(found[1], torch.from_numpy((expected * np.log(expected)).sum(axis=1)[:, None]).float())
+    distinct = _one_by_rank(scores[:1])
+    assert distinct is not None
+    assert distinct[1] == pytest.approx((expected[0] * np.log(expected[0])).sum())
     scores[2, 5] = -torch.inf
     assert _one_by_rank(scores) is None
 

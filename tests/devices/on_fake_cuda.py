@@ -65,7 +65,7 @@ def moved(module: nn.Module, mode: FakeTensorMode) -> nn.Module:
                 if tensor is not None:
                     store[name] = mode.from_tensor(tensor.detach()).to(CUDA)
         if isinstance(part, Criterion):
-            part.statistics.apply(lambda tensor: mode.from_tensor(tensor).to(CUDA))
+            part.statistics._apply(lambda tensor: mode.from_tensor(tensor).to(CUDA))
     return module
 
 

@@ -76,13 +76,22 @@ def of_criterion(method: str, variant: str, narrow: bool) -> None:
         criterion = other.criterion.to(NAME)
         output, y = other.output.to(NAME).requires_grad_(), other.y.to(NAME)
         extras = {name: value.to(NAME) for name, value in other.extras.items()}
+        if other.sample_weight is not None:
+            extras["sample_weight"] = other.sample_weight.to(NAME)
         with without_waiting(mode):
             loss = criterion(output, y, **extras)
             loss.backward()
         criterion.end_epoch()
         scores, gradient = criterion.scores(output).detach().cpu(), output.grad.cpu()
         space, targets = criterion.label_space(), criterion.target_matrix()
-        criterion.cpu()
+        again = _cast(variants(method)[variant], narrow).criterion.to(NAME)
+        again.load_state_dict(criterion.state_dict())
+        for each in (criterion, again):
+            each.half().bfloat16().cpu()
+        assert_close(again.state_dict(), criterion.state_dict(), **EXACT)
+        options = {name: value.cpu().double() for name, value in cpu.criterion.named_buffers() if not value.ndim}
+        for name in criterion.float_options:
+            assert_close(criterion.get_buffer(name), options[name], **EXACT)
         assert_close(loss.detach().cpu(), expected.detach(), **tolerance)
         assert_close(gradient, cpu.output.grad, **tolerance)
     assert_close(scores, cpu.criterion.scores(cpu.output.detach()), **tolerance)
@@ -102,7 +111,8 @@ def _cast(inputs: Inputs, narrow: bool) -> Inputs:
     one = {"output": inputs.output, "y": inputs.y, **inputs.extras}
     cast = {name: value.float() if value.is_floating_point() else value for name, value in one.items()}
     extras = {name: cast[name] for name in inputs.extras}
-    return Inputs(inputs.criterion.float(), cast["output"], cast["y"], extras)
+    weight = None if inputs.sample_weight is None else inputs.sample_weight.float()
+    return Inputs(inputs.criterion.float(), cast["output"], cast["y"], extras, weight)
 
 
 def of_augmentation(spec: str, narrow: bool) -> None:

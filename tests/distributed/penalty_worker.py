@@ -1,6 +1,7 @@
 """One rank: the loss and gradients of a free mixture on its share of the batch, averaged over ranks as DDP does.
 
-Run as ``penalty_worker.py RANK WORLD RENDEZVOUS OUT``. With a world of one it has the whole batch.
+Run as ``penalty_worker.py RANK WORLD RENDEZVOUS OUT``. With a world of one it has the whole batch of a mean, and takes
+the average of both shares for a sum, which is each rank's own.
 """
 
 import sys
@@ -17,13 +18,17 @@ BATCHES = {"both ranks": [0, 1, IGNORED, 2, 1, 0], "first rank only": [0, 1, 2, 
 FIRST = 4
 
 
+SHARES = (slice(0, FIRST), slice(FIRST, None))
+
+
 def step(labels: list[int], learn: str, reduction: str, rank: int, world: int) -> dict[str, Tensor]:
     criterion = MixedCrossEntropy(
         ordinal(3), smoothing=0.3, learn=learn, preset="paper", reduction=reduction, weight=[0.5, 2.0, 1.0]
     ).double()
     output = torch.randn(len(labels), 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    mine = slice(None) if world == 1 else slice(0, FIRST) if rank == 0 else slice(FIRST, None)
-    loss = criterion(output[mine].requires_grad_(), torch.tensor(labels)[mine])
+    whole = (slice(None),) if reduction == "mean" else SHARES
+    mine = (SHARES[rank],) if world > 1 else whole
+    loss = torch.stack([criterion(output[part], torch.tensor(labels)[part]) for part in mine]).mean()
     loss.backward()
     found = {"loss": loss.detach(), **{name: p.grad for name, p in criterion.named_parameters() if p.grad is not None}}
     if world > 1:

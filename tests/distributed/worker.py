@@ -65,12 +65,12 @@ def train(method: str, rank: int, world: int, resume: bool) -> dict[str, Tensor]
         if (step + 1) % EPOCH == 0:
             learner.end_epoch()
         if resume and step == 2:
-            learner.criterion.gather()
-            saved = [learner.state_dict() if rank == 0 else None]
-            if world > 1:
-                dist.broadcast_object_list(saved, src=0)
+            learner.gather()
+            saved = [learner.state_dict()]
+            if world > 1:  # any rank's checkpoint holds everything
+                dist.broadcast_object_list(saved, src=1)
             learner.load_state_dict(saved[0])
-    learner.criterion.gather()
+    learner.gather()
     return {
         "losses": torch.stack(losses),
         **{name: value.clone() for name, value in learner.state_dict().items()},

@@ -19,6 +19,7 @@ NEEDED = {
     "timm": ("timm",),
     "torchmetrics": ("torchmetrics",),
     "TensorBoard, W&B, Trackio": ("tensorboard",),
+    "Several processes, shards, checkpoints": (),
 }
 
 
@@ -62,3 +63,10 @@ def test_it_runs(
         assert capsys.readouterr().out == "tensor(1.3333) tensor([0.6667, 0.3333])\n"
     if title == "skorch":
         assert len(found["search"].cv_results_["params"]) == 4  # type: ignore[attr-defined]
+
+
+def test_a_loop_of_your_own_is_twelve_lines() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"## In your own loop\n\n```python\n(.*?)```", readme, re.DOTALL)
+    assert len(code.splitlines()) <= 12
+    assert all(f"`{name}`" in readme for name in ("labels", "logits", "hidden_states", "output=", "features="))

@@ -31,12 +31,15 @@ class Call:
     y: Tensor  # (n,) or (n, K)
     extras: dict[str, Tensor]  # (n, …)
     shape: tuple[int, ...]  # of the samples
-    soft: np.ndarray  # (n, K): what y means, zeros where it is ignored
+    soft: np.ndarray  # (n, K): what y means, zeros where it is ignored, sums that are what a sample counts
+    factors: Tensor | None = None  # (n,): what samples weigh
 
     def arguments(self) -> dict[str, Any]:
         """Return them as the criterion wants them."""
         laid = {name: self._laid(value) for name, value in self.extras.items()}
         y = self._laid(self.y) if self.y.is_floating_point() else self.y.reshape(self.shape)
+        if self.factors is not None:
+            laid["sample_weight"] = self.factors.reshape(self.shape)
         return {"output": self._laid(self.output), "y": y, **laid}
 
     def _laid(self, rows: Tensor) -> Tensor:
@@ -92,13 +95,15 @@ def _expected(call: Call) -> np.ndarray:
     """Return the loss by the reference: the mean as it is, sums and single losses from single samples."""
     reference = importlib.import_module(f"reference.{call.criterion.name}")
     valid = torch.from_numpy(call.soft.sum(axis=1) > 0)
+    if call.factors is not None:
+        valid = valid & (call.factors > 0)
     extras = {
         name: torch.where(valid.reshape(-1, *[1] * (value.ndim - 1)), value.double(), 0)
         if value.is_floating_point()
         else torch.where(valid, value, 0)
         for name, value in call.extras.items()
     }
-    inputs = Inputs(call.criterion, call.output.double(), torch.from_numpy(call.soft), extras)
+    inputs = Inputs(call.criterion, call.output.double(), torch.from_numpy(call.soft), extras, call.factors)
     case = as_case(inputs)
     with np.errstate(all="ignore"):
         if call.criterion.reduction == "mean":
@@ -129,9 +134,12 @@ def _call(draw: Chance, method: str) -> Call:
         # a share that single precision cannot hold is none, and none of something infinite is nothing
         extras["teacher"] = extras["teacher"].clamp(-20, 20)
     y, soft = _labels(draw, criterion, n, dtype, method)
+    factors = torch.from_numpy(draw.choice([0.0, 0.5, 1.0, 3.0], size=n)) if draw.integers(4) == 0 else None
     spoilt = torch.from_numpy(soft.sum(axis=1) == 0)
+    if factors is not None:
+        spoilt = spoilt | (factors == 0)
     output = torch.where(spoilt[:, None] & bool(draw.integers(2)), torch.nan, output)
-    return Call(criterion, output.requires_grad_(bool(draw.integers(2))), y, extras, shape, soft)
+    return Call(criterion, output.requires_grad_(bool(draw.integers(2))), y, extras, shape, soft, factors)
 
 
 def _shape(draw: Chance, criterion: Criterion, method: str) -> tuple[int, ...]:
@@ -236,8 +244,7 @@ def _labels(draw: Chance, criterion: Criterion, n: int, dtype: torch.dtype, meth
     soft = given.double().numpy().copy()
     if 0 <= ignored < count:
         soft[:, ignored] = 0
-    mass = soft.sum(axis=1, keepdims=True)
-    return given, soft / np.where(mass > 0, mass, 1)
+    return given, soft
 
 
 # ---------------------------------------------------------------------- what none may accept
@@ -278,7 +285,8 @@ def _no_probabilities(draw: Chance, call: Call, given: dict[str, Any]) -> dict[s
 def _another_type(draw: Chance, call: Call, given: dict[str, Any]) -> dict[str, Any]:
     name = [*given][int(draw.integers(len(given)))]
     value = given[name].detach()
-    odd = [None, "x", 3, [1.0], value.numpy() if value.dtype not in HALF else 1.0, value.cfloat(), value != 0]
+    odd = ["x", 3, [1.0], value.numpy() if value.dtype not in HALF else 1.0, value.cfloat()]
+    odd += [None, value != 0] if name != "sample_weight" else []  # none is none, and a mask is a weight
     odd += [value.double().to_sparse(), value.to("meta")] if name != "y" else [value.to_sparse(), value.to("meta")]
     if name == "output":
         odd.append(value.nan_to_num(0).clamp(-9, 9).long())

@@ -5,7 +5,14 @@ import torch
 from torch import nn
 
 from labelspace import InputError, LearnableSmoothing, Learner, OneHot, OnlineSmoothing
-from labelspace.integrations._found import check_criterion, check_optimized, criteria_in, put_statistics
+from labelspace._distributed import Ranks
+from labelspace.integrations._found import (
+    check_criterion,
+    check_optimized,
+    criteria_in,
+    put_statistics,
+    say_nothing_of_ranks,
+)
 
 
 def test_criteria_are_found_by_their_place() -> None:
@@ -42,3 +49,17 @@ def test_a_checkpoint_gets_what_was_counted_and_nothing_else() -> None:
     put_statistics(learner, state)
     torch.testing.assert_close(state["criterion.statistics.seen"], torch.tensor(2.0))
     assert "criterion.statistics.mass" not in state
+
+
+def test_a_checkpoint_that_is_completed_later_warns_of_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Ranks, "size", lambda self: 2)
+    learner = Learner(nn.Linear(2, 3), OnlineSmoothing(3, global_mean=False, reduction="sum"))
+    learner(torch.eye(2), torch.tensor([0, 1])).backward()
+    say_nothing_of_ranks(learner)
+    learner.state_dict()
+    other = Learner(nn.Linear(2, 3), OnlineSmoothing(3, global_mean=False, reduction="sum"))
+    other.state_dict()  # nothing was observed
+    other(torch.eye(2), torch.tensor([0, 1])).backward()
+    with pytest.warns(UserWarning, match="has observed on this rank"):
+        other.state_dict()
+    other.state_dict()  # said once

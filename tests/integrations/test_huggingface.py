@@ -242,6 +242,8 @@ def test_what_cannot_work_is_refused(tmp_path: Path) -> None:
         loss_function(OneHot(3))({"logits": torch.zeros(2, 3)}, None)
     with pytest.raises(InputError, match=r"`criterion` of loss_function must be a labelspace criterion. Got CrossEntr"):
         loss_function(nn.CrossEntropyLoss())
+    with pytest.raises(InputError, match="`criterion` of loss_function must be one with reduction='mean'"):
+        loss_function(OneHot(3, reduction="sum"))
     embedding = LabelEmbedding(3, in_features=2)
     with pytest.raises(InputError, match=r"Set model.config.output_hidden_states = True"):
         loss_function(embedding)({"logits": torch.zeros(2, 3)}, torch.tensor([0, 1]))

@@ -4,7 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from labelspace import LabelEmbedding, LearnableSmoothing, MixedCrossEntropy, OnlineSmoothing, methods, ordinal
+from labelspace import (
+    AdaptiveLabels,
+    LabelEmbedding,
+    LearnableSmoothing,
+    MixedCrossEntropy,
+    OnlineSmoothing,
+    methods,
+    ordinal,
+)
 from labelspace.integrations.needs import loop_needs, needs_table
 
 PAGE = Path(__file__).parents[2] / "docs" / "integrations.md"
@@ -19,6 +27,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "integrations.md"
         (MixedCrossEntropy(ordinal(3), learn="class"), ("parameters",)),
         (OnlineSmoothing(3, commit_every=5), ()),
         (LearnableSmoothing(3).requires_grad_(False), ()),
+        (AdaptiveLabels(3), ("predict",)),
     ],
 )
 def test_options_count(criterion, wanted) -> None:
@@ -32,9 +41,9 @@ def test_the_table_has_every_method_once() -> None:
 
 def test_rows_that_anybody_can_check() -> None:
     rows = {line.split("|")[1].strip(" `"): line for line in needs_table(["kd", "lwr", "mixed"]).splitlines()[2:]}
-    assert rows["kd"] == "| `kd` | | | | | ● | |"
-    assert rows["lwr"] == "| `lwr` | | | | ● | | ● |"
-    assert rows["mixed"] == "| `mixed` | ● | * | | | | |"
+    assert rows["kd"] == "| `kd` | | | | | ● | | |"
+    assert rows["lwr"] == "| `lwr` | | | | ● | | ● | |"
+    assert rows["mixed"] == "| `mixed` | ● | * | | | | | |"
 
 
 def test_the_page_has_the_table() -> None:

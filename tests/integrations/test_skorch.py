@@ -24,7 +24,7 @@ from integrations.plain import (
     samples,
     state,
 )
-from labelspace import InputError, LabelEmbedding, OneHot, SemanticSmoothing, ordinal, permuted
+from labelspace import AdaptiveLabels, InputError, LabelEmbedding, OneHot, SemanticSmoothing, ordinal, permuted
 
 pytest.importorskip("skorch")
 from labelspace.integrations.skorch import LabelSpaceNet
@@ -137,10 +137,22 @@ def test_what_cannot_work_is_refused() -> None:
     mixed_up = LabelSpaceNet(
         Network, criterion=SemanticSmoothing, criterion__labels=space, classes=np.array(["high", "low", "mid"])
     )
-    with pytest.raises(InputError, match=r"for classes 'high', 'low', 'mid'. Put the space .*space.subset"):
+    with pytest.raises(
+        InputError, match=r"for classes 'high', 'low', 'mid'. Put the space .*criterion__classes=classes"
+    ):
         mixed_up.initialize()
     named = space.subset(["high", "low", "mid"])
     LabelSpaceNet(
         Network, criterion=SemanticSmoothing, criterion__labels=named, classes=np.array(["high", "low", "mid"])
     ).initialize()
     LabelSpaceNet(Network, criterion=OneHot, criterion__labels=3, classes=[0, 1, 2]).initialize()
+    with pytest.raises(InputError, match="'auto' for AdaptiveLabels, whose largest output does not predict. Got None"):
+        LabelSpaceNet(Network, criterion=AdaptiveLabels, criterion__labels=3, predict_nonlinearity=None).initialize()
+
+
+def test_a_space_comes_into_the_order_of_the_encoder() -> None:
+    given = {"criterion": SemanticSmoothing, "criterion__labels": ordinal(["low", "mid", "high"])}
+    classes = np.array(["high", "low", "mid"])
+    made = LabelSpaceNet(Network, **given, criterion__classes=classes, classes=classes).initialize().criterion_
+    assert made.names == ("high", "low", "mid")
+    torch.testing.assert_close(made.relations[1], torch.tensor([1 / 3, 0, 2 / 3]))

@@ -23,7 +23,7 @@ from integrations.plain import (
     state,
 )
 from integrations.torchvision_stand_in import stand_in
-from labelspace import InputError, LabelEmbedding
+from labelspace import AdaptiveLabels, InputError, LabelEmbedding
 
 
 def ours(name: str) -> bool:
@@ -124,6 +124,13 @@ def test_a_real_network_with_features(timm: Any, label_task: Any) -> None:
     assert task.get_eval_model(ema=True) is not model
     assert task.get_eval_model() is model
     assert "task_state_ema" in task.get_checkpoint_state(ema=True)
+
+
+def test_a_model_whose_largest_output_does_not_predict(timm: Any, label_task: Any) -> None:
+    task = label_task(network(), AdaptiveLabels(CLASSES), verbose=False)
+    with pytest.warns(UserWarning, match=r"does not predict with AdaptiveLabels.*task.scores\(images\)"):
+        task.get_eval_model()
+    task.get_eval_model()  # once
 
 
 def mixed(timm: Any, smoothing: float) -> Any:

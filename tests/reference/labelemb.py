@@ -18,6 +18,11 @@ def first_weights(case: Case) -> tuple[float, float]:
     return (beta, 1 - beta) if case.attributes["shared"] else (1.0, 1.0)
 
 
+def second_scores(case: Case, features: Array) -> Array:
+    seen = features @ case.state["narrow.weight"].T if "narrow.weight" in case.state else features
+    return seen @ case.state["second_head.weight"].T + case.state["second_head.bias"]
+
+
 def loss(case: Case, frozen: Case) -> float:
     log_p1, (hard_weight, soft_weight) = log_softmax(case.output), first_weights(case)
     if case.attributes["pretrained"]:
@@ -25,10 +30,8 @@ def loss(case: Case, frozen: Case) -> float:
         values = hard_weight * cross_entropy(case.y, log_p1) + soft_weight * cross_entropy(soft, log_p1)
         return weighted_mean(values, case.weight)
     stopped = frozen if case.attributes["stop_targets"] else case
-    head = (case.state["second_head.weight"], case.state["second_head.bias"])
-    z2 = frozen.extras["features"] @ head[0].T + head[1]  # features are always stopped
-    stopped_head = (stopped.state["second_head.weight"], stopped.state["second_head.bias"])
-    learnt = softmax((frozen.extras["features"] @ stopped_head[0].T + stopped_head[1]) / case.state["temperature"])
+    z2 = second_scores(case, frozen.extras["features"])  # features are always stopped
+    learnt = softmax(second_scores(stopped, frozen.extras["features"]) / case.state["temperature"])
     soft = case.y @ softmax(embedding(case))
     soft = np.where(case.y.sum(1, keepdims=True) > 0, soft, 1.0)  # an ignored row has no label; log 1 = 0
     stopped_soft = case.y @ softmax(embedding(stopped))

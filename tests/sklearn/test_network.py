@@ -92,6 +92,27 @@ def test_spaces_go_by_names():
     np.testing.assert_array_equal(one.predict_proba(x), two.predict_proba(x))
 
 
+@pytest.mark.parametrize("method", ["mixed", "labelemb", "lls"])
+def test_weights_go_with_any_terms_and_with_weights_of_classes(method):
+    """Twice the weight is a sample twice, for a loss whose terms are no means over samples too."""
+    x, y = load_iris(return_X_y=True)
+    options = {"mixed": {"learn": "class", "preset": "paper"}, "labelemb": {"hinge_total": False}, "lls": {}}[method]
+    given = {"method": method, "method_options": {**options, "weight": [1.0, 3.0, 0.5]}, **EXACT, "epochs": 5}
+    given["training_options"] = {"precision": "float64"}
+    space = {"space": "ordinal"} if method == "mixed" else {}
+    one, two = (LabelSpaceClassifier(**given, **space, random_state=0) for _ in range(2))
+    one.fit(x, y, sample_weight=np.repeat([1.0, 2.0, 1.0], 50))
+    two.fit(np.concatenate([x, x[50:100]]), np.concatenate([y, y[50:100]]))
+    np.testing.assert_allclose(one.predict_proba(x), two.predict_proba(x), atol=1e-9)
+
+
+def test_mixed_samples_have_no_weight():
+    x, y = samples()
+    mixing = LabelSpaceClassifier(training_options={"augment": ["mixup:0.2"]}, **SMALL)
+    with pytest.raises(InputError, match="must be of samples as they are. Got samples that are mixed"):
+        mixing.fit(x, y, sample_weight=np.linspace(1, 2, 150))
+
+
 def test_samples_without_weight_are_not_there():
     x, y = samples()
     weights = np.repeat([1.0, 2.0, 0.0], 50)

@@ -1,8 +1,10 @@
 """Mixup and CutMix: pairs of samples become one, and so do their labels.
 
 Both return probabilities ``(N, K)``. An ignored sample has a row of zeros; mixed with a labelled one, the row holds
-the labelled one's share only, which criteria bring back to 1.
+the labelled one's share only, and counts that much.
 """
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -44,6 +46,40 @@ def mixup(
     soft = probabilities("mixup", y, classes, len(x))
     share, partner = _drawn("mixup", alpha, generator, per_sample, x)
     return _blend(x, share, partner), _blend(soft, share, partner)
+
+
+def mixups(
+    x: Tensor, y: Tensor, classes: int, alphas: Sequence[tuple[float, bool]], generators: Sequence[torch.Generator]
+) -> tuple[Tensor, Tensor]:
+    """Do to each of several batches, at once, what ``mixup`` does to one: the same bits, with a few large operations.
+
+    Args:
+        x: the batches, floats.
+        y: class indices (−100 is ignored).
+        classes: K.
+        alphas: of each batch α, and whether λ is drawn for each sample.
+        generators: of each batch, where λ and the partners come from.
+
+    Shape:
+        ``(D, N, …)``, ``(D, N)`` → ``(D, N, …)``, ``(D, N, K)``.
+
+    Example:
+        >>> x, y = torch.tensor([[[0.0], [1.0]]]), torch.tensor([[0, 1]])
+        >>> mixed, soft = mixups(x, y, 2, [(1.0, False)], [torch.Generator().manual_seed(3)])
+        >>> bool((soft[..., 1:] == mixed).all())
+        True
+    """
+    count, samples = y.shape
+    soft = probabilities("mixups", y.flatten(), classes, y.numel())
+    found = [
+        _drawn("mixups", alpha, generator, per_sample, x[0])
+        for (alpha, per_sample), generator in zip(alphas, generators, strict=True)
+    ]
+    share = torch.stack([each.expand(samples) for each, _ in found]).flatten()
+    first = torch.arange(0, y.numel(), samples, device=y.device)[:, None]  # of each batch's rows
+    partner = (torch.stack([each for _, each in found]) + first).flatten()
+    mixed = _blend(x.flatten(0, 1), share, partner)
+    return mixed.reshape(x.shape), _blend(soft, share, partner).reshape(count, samples, classes)
 
 
 def cutmix(

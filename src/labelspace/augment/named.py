@@ -110,9 +110,21 @@ class Augmentation:
         function = ENTRIES[self.name].function
         if not self.mixes:
             return function(x, generator, **self.options), y
-        alpha, per = self.values
-        mixed: tuple[Tensor, Tensor] = function(x, y, classes, alpha, generator, per_sample=per == "sample")
+        alpha, per_sample = share_of(self)
+        mixed: tuple[Tensor, Tensor] = function(x, y, classes, alpha, generator, per_sample=per_sample)
         return mixed
+
+
+def share_of(step: Augmentation) -> tuple[float, bool]:
+    """Return α of a step that mixes, and whether λ is drawn for each sample.
+
+    Example:
+        >>> share_of(augmentation("mixup:0.4:sample"))
+        (0.4, True)
+    """
+    alpha, per = step.values
+    assert isinstance(alpha, float)
+    return alpha, per == "sample"
 
 
 def names() -> tuple[str, ...]:

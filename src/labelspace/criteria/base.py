@@ -1,24 +1,32 @@
 """Criterion: what every method shares. Subclasses write pure functions; only this file changes state or reduces."""
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import ClassVar, Literal, NamedTuple, Unpack, final
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
+from typing import ClassVar, Literal, NamedTuple, final
 
 import torch
 from torch import Tensor, nn
 
-from labelspace import _checks, _devices, _distributed
+from labelspace import _checks, _devices, _sharded
+from labelspace._agreement import Agreement
 from labelspace._checks import Option
 from labelspace._devices import may_look_at
+from labelspace._distributed import Ranks
 from labelspace.criteria import reducing, targets
-from labelspace.criteria.layout import Batch, Layout, check_device, is_plain, likeliest, no_autocast
+from labelspace.criteria.class_order import OrdersLabels, class_weight
+from labelspace.criteria.described import described
+from labelspace.criteria.layout import Batch, Layout, check_device, is_plain, is_plain_beside, likeliest, no_autocast
+from labelspace.criteria.soundness import Rows, only_sound
 from labelspace.criteria.statistics import Statistics, StatisticsModule
 from labelspace.criteria.targets import IGNORED, Common, Labels, Reduction, Share, Term, Tuned, with_common
 from labelspace.space import LabelSpace
 from labelspace.top_targets import TopTargets
 
 __all__ = ["Common", "Criterion", "Example", "Labels", "Reduction", "Share", "Term", "Tuned"]
+
+_QUICK_NEEDS = ((), ("features",))  # of methods that a plain batch is computed for with little around the kernel
 
 
 class Example(NamedTuple):
@@ -30,23 +38,28 @@ class Example(NamedTuple):
     extras: dict[str, Tensor]
 
 
-class Criterion(StatisticsModule, ABC):
+class Criterion(StatisticsModule, metaclass=OrdersLabels):
     """A loss that holds a label space: call it as ``criterion(output, y)``.
 
     Args:
         labels: a number of classes, their names, or a LabelSpace.
         width: the size of the model's output, K unless the method embeds labels.
-        weight: one factor per class, applied to a sample by its true class; the mean divides by their sum.
+        weight: one factor per class, or ``{name: factor}``, applied to a sample by its true class; the mean divides by
+            their sum.
         ignore_index: samples with this label leave every term, statistic and denominator.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
         class_dim: where classes are in ``output``: 1 as in torch, −1 for ``(B, T, K)``; probabilities, features and a
             teacher's logits are in the same layout.
         preset: a named set of options, for example ``"paper"``.
         global_mean: in distributed training, divide by the sum of weights over all ranks (needs every rank to
-            call the criterion in step), so that training is that of one process; ``"sum"`` is the sum over all ranks,
-            ``"none"`` is left to the caller. False keeps to this rank: its own mean, its own batch statistics.
+            call the criterion in step), so that training is that of one process. ``"sum"`` and ``"none"`` are this
+            rank's, as in torch. False keeps to this rank: its own mean, its own batch statistics.
+        process_group: the ranks that train together, where they are not all: those of one data-parallel group.
         validate: look at the values of labels, where that is possible without waiting for a device or a compiler; False
             leaves wrong ones to do what they do.
+        classes: the names of a dataset's classes in the order of their indices (``dataset.classes``). A LabelSpace is
+            put into it by name, a number of classes is named, names are checked; ``weight`` and a method's own matrices
+            are in this order.
         commit_every: commit running statistics every so many steps instead of at ``end_epoch()``.
         sums: names and shapes of the statistics that ``observe`` returns, to be added up.
         tables: names and (shape, dtype) of per-sample tables that ``observe`` fills.
@@ -78,6 +91,7 @@ class Criterion(StatisticsModule, ABC):
     tuned: ClassVar[Tuned | None] = None  # what a comparison tunes; None: there is nothing to tune
     full_pass: bool = False  # whether ``fit_labels`` wants all training outputs before it predicts
 
+    given: Mapping[str, object] = {}  # options as they were given, for ``repr``
     weight: Tensor | None
     steps_observed: Tensor
 
@@ -85,13 +99,15 @@ class Criterion(StatisticsModule, ABC):
         self,
         labels: Labels,
         *,
-        weight: Tensor | Sequence[float] | None = None,
+        weight: Tensor | Sequence[float] | Mapping[str, float] | None = None,
         ignore_index: int = IGNORED,
         reduction: Reduction = "mean",
         class_dim: int = 1,
         preset: str | None = None,
         global_mean: bool = True,
+        process_group: object = None,
         validate: bool = True,
+        classes: Sequence[str] | None = None,  # labels are in their order by now: see OrdersLabels
         width: int | None = None,
         commit_every: int | None = None,
         sums: Mapping[str, tuple[int, ...]] | None = None,
@@ -102,27 +118,31 @@ class Criterion(StatisticsModule, ABC):
         super().__init__()
         owner = type(self).__name__
         self.names = labels.names if isinstance(labels, LabelSpace) else _checks.class_names(owner, labels)
+        self.named = not isinstance(labels, Integral)
         self.output_dim = len(self.names) if width is None else width
         self.reduction = _checks.choice(owner, "reduction", reduction, ["mean", "sum", "none"])
         self.preset = preset if preset is None else _checks.choice(owner, "preset", preset, self.presets)
         self.ignore_index = _checks.integer(owner, "ignore_index", ignore_index)
         self.class_dim = _checks.integer(owner, "class_dim", class_dim)
         self.global_mean, self.validate = global_mean, bool(validate)
+        self.ranks, self._agreement = Ranks(process_group), Agreement()
         self.commit_every = (
             commit_every if commit_every is None else _checks.whole(owner, "commit_every", commit_every, low=1)
         )
-        self.float_options: dict[str, float] = {}
-        self.statistics = Statistics(sums or {}, tables or {}, memory or {})
-        self.register_buffer(
-            "weight",
-            None if weight is None else _checks.class_vector(owner, "weight", weight, len(self.names)),
-        )
+        self._hold(Statistics(sums or {}, tables or {}, memory or {}, self.ranks))
+        self.constant("weight", class_weight(owner, weight, self.names))
         if commit_every is not None and commit_every > 1:
             self.register_buffer("steps_observed", torch.zeros((), dtype=torch.int64))
+
+    def extra_repr(self) -> str:
+        """Return classes and options."""
+        return described(self)
 
     def __init_subclass__(cls, **keywords: object) -> None:
         """Write the common options into the signature, where people and ``make_criterion`` look for names."""
         super().__init_subclass__(**keywords)
+        for name in {"label_space", "target_matrix", "renew"} & vars(cls).keys():
+            setattr(cls, name, _sharded.with_whole_parameters(vars(cls)[name]))
         cls.__signature__ = with_common(cls.__init__, Criterion.__init__)  # type: ignore[attr-defined]
 
     # ------------------------------------------------------------------ what a method writes
@@ -133,7 +153,7 @@ class Criterion(StatisticsModule, ABC):
 
     @abstractmethod
     def label_space(self) -> LabelSpace:
-        """Return the label space the method uses or has learned."""
+        """Return the label space the method uses or has learned; of sharded parameters, every rank calls it."""
 
     @classmethod
     @abstractmethod
@@ -184,12 +204,18 @@ class Criterion(StatisticsModule, ABC):
         features: Tensor | None = None,
         index: Tensor | None = None,
         teacher: Tensor | TopTargets | None = None,
+        sample_weight: Tensor | None = None,
     ) -> Tensor:
-        """Return the loss; extras that the method does not declare in ``needs`` are ignored."""
+        """Return the loss; extras that the method does not declare in ``needs`` are ignored.
+
+        ``sample_weight`` is one factor per sample, beside the class's ``weight``: the mean divides by the sum of their
+        products, 0 is an ignored sample. A row of probabilities that sums to less than 1 counts that much, likewise.
+        Weights are in the loss alone: running statistics and class means count samples alike.
+        """
         if isinstance(y, TopTargets):
             y = y.dense(len(self.names), self.class_dim)
-        elif not self.needs and type(self).summed is not Criterion.summed:
-            loss = self._quickly(output, y)
+        elif sample_weight is None and self.needs in _QUICK_NEEDS and type(self).summed is not Criterion.summed:
+            loss = self._quickly(output, y, {"features": features} if self.needs else {})
             if loss is not None:
                 return loss
         extras: dict[str, Tensor] = {}
@@ -200,9 +226,9 @@ class Criterion(StatisticsModule, ABC):
             extras = {name: self._needed(name, given[name]) for name in self.needs}
         context = no_autocast(output)
         if context is None:
-            return self._loss(output, y, extras)
+            return self._loss(output, y, extras, sample_weight)
         with context:
-            return self._loss(output, y, extras)
+            return self._loss(output, y, extras, sample_weight)
 
     @final
     def scores(self, output: Tensor) -> Tensor:
@@ -217,7 +243,13 @@ class Criterion(StatisticsModule, ABC):
         Scores of a sample that are not finite name no class: they are refused on the CPU, and are −1 on other devices
         and in compiled code, where to look would be to wait. A class may be ruled out by −inf.
         """
-        return likeliest(f"{type(self).__name__}.predict", self.scores(output), self.class_dim)
+        dim = 0 if output.ndim == 1 else self.class_dim
+        return likeliest(f"{type(self).__name__}.predict", self.scores(output), dim)
+
+    @property
+    def argmax_predicts(self) -> bool:
+        """Whether the largest output predicts; where it does not, ``predict`` and ``scores`` alone know the classes."""
+        return type(self).row_scores is Criterion.row_scores
 
     @final
     def end_epoch(self) -> None:
@@ -230,7 +262,7 @@ class Criterion(StatisticsModule, ABC):
 
     @final
     def gather(self) -> None:
-        """Move pending statistics of all ranks to rank 0; every rank calls it before rank 0 saves a checkpoint."""
+        """Bring together what all ranks have observed, so that ``state_dict()`` of any has it; every rank calls it."""
         self.statistics.gather()
 
     @final
@@ -246,18 +278,6 @@ class Criterion(StatisticsModule, ABC):
         """Return ``(1−σ)·I + σ·spread`` in float64 on the CPU, for ``target_matrix``."""
         share = strength.detach().cpu().double() if isinstance(strength, Tensor) else strength
         return (1 - share) * torch.eye(len(self.names), dtype=torch.float64) + share * spread.detach().cpu().double()
-
-    def number(self, name: str) -> Tensor | float:
-        """Return a float option as a number where it can be looked at, which saves a kernel for each use of it."""
-        value = self._buffers[name]
-        assert value is not None
-        return value.item() if may_look_at(value) and not value.requires_grad else value
-
-    def option(self, name: str, value: object, **interval: Unpack[_checks.Interval]) -> None:
-        """Register a float option as a 0-dim float64 tensor under its own name, so that vmap can run many values."""
-        checked = _checks.number(type(self).__name__, name, value, **interval)
-        self.register_buffer(name, torch.tensor(checked, dtype=torch.float64), persistent=False)
-        self.float_options = {**self.float_options, name: checked}
 
     @classmethod
     def resolved(
@@ -290,13 +310,17 @@ class Criterion(StatisticsModule, ABC):
         """Return whether a method with these options needs a LabelSpace."""
         return cls.requires_space
 
-    def over_batch(self, tensor: Tensor) -> Tensor:
-        """Return the sum of a batch statistic over all ranks, with gradient. For methods of scope ``"batch"``."""
-        return _distributed.differentiable_sum_over_ranks(tensor) if self._synchronised() else tensor
+    def sound(self, rows: Rows) -> Rows:
+        """Return rows of which those that are not finite are as if ignored: nothing is to be learnt from them."""
+        return only_sound(rows, logits="output" in self.class_axes)
+
+    def over_batch(self, *tensors: Tensor) -> Sequence[Tensor]:
+        """Return sums of batch statistics over all ranks, with gradient. For methods of scope ``"batch"``."""
+        return self.ranks.differentiable_sum(*tensors) if self._synchronised() else tensors
 
     def positions(self, count: int, start: Tensor) -> Tensor:
         """Return the place of each sample in the stream of all samples, the same for any split or number of ranks."""
-        return start + _distributed.rank() * count + torch.arange(count, device=start.device)
+        return start + self.ranks.rank() * count + torch.arange(count, device=start.device)
 
     # ------------------------------------------------------------------ inside
 
@@ -304,14 +328,19 @@ class Criterion(StatisticsModule, ABC):
         owner, dims = type(self).__name__, (len(self.names), self.output_dim)
         return Layout(owner, *dims, self.class_dim, self.ignore_index, self.soft_targets, self.validate)
 
-    def _loss(self, output: Tensor, y: Tensor, extras: dict[str, Tensor]) -> Tensor:
-        batch = self._layout().batch(output, y, extras)
+    def _loss(self, output: Tensor, y: Tensor, extras: dict[str, Tensor], sample_weight: Tensor | None) -> Tensor:
+        batch = self._layout().batch(output, y, extras, sample_weight)
         check_device(type(self).__name__, output, self)
-        loss = self._at_once(batch)
-        if loss is None:
-            loss = self._reduced(self.terms(batch.output, batch.y, **batch.extras), batch)
+        at_once = self._at_once(batch)
+        loss = self._reduced(self.terms(batch.output, batch.y, **batch.extras), batch) if at_once is None else at_once
         if self.training and self.statistics and torch.is_grad_enabled():
-            self._observe(batch.output, batch.y, batch.valid, batch.extras)
+            if _devices.in_vmap(batch.output):
+                remedy = "Call eval() on the criterion for gradients of single samples."
+                got = "one of many inside torch.func.vmap"
+                raise _checks.fail(type(self).__name__, "output", "a whole batch while it trains", got, remedy)
+            rows = Rows(batch.output, batch.y, batch.valid, batch.extras)
+            # what was computed at once is finite, and so was all that went into it
+            self._observe(rows if at_once is not None and not batch.extras else self.sound(rows))
         return loss
 
     def _needed(self, name: str, value: Tensor | None) -> Tensor:
@@ -324,34 +353,40 @@ class Criterion(StatisticsModule, ABC):
 
     def _synchronised(self) -> bool:
         # evaluation often runs on one rank only: a collective there would wait forever
-        return self.global_mean and self.training and torch.is_grad_enabled() and _distributed.world_size() > 1
+        return self.global_mean and self.training and torch.is_grad_enabled() and self.ranks.size() > 1
 
-    def _quickly(self, output: Tensor, y: Tensor) -> Tensor | None:
+    def _needs_others(self) -> bool:
+        """Return whether the loss of this rank depends on what others have."""
+        return (self.reduction == "mean" or self.scope == "batch") and self._synchronised()
+
+    def _quickly(self, output: Tensor, y: Tensor, extras: Mapping[str, Tensor | None]) -> Tensor | None:
         """Return the loss of what a batch nearly always is, with as little as possible around the kernel."""
         if self.reduction != "mean" or self.class_dim not in (1, -1) or self._buffers["weight"] is not None:
             return None
         if self.ignore_index >= 0 or not is_plain(output, y) or output.shape[1] != self.output_dim:
             return None
-        if self._synchronised():
+        if self._needs_others() or not all(is_plain_beside(output, value) for value in extras.values()):
             return None
         try:
-            loss = self.summed(output, y, 1 / y.shape[0])
+            loss = self.summed(output, y, 1 / y.shape[0], **extras)
         except (IndexError, RuntimeError):
-            return (
-                None  # a sample to be left out, a label that is no class, another device: masked, or refused in words
-            )
+            return None  # a sample to be left out, no class, another device: masked, or refused in words
         if loss is None or not math.isfinite(loss.item()):
             return None
         if self.training and self.statistics and torch.is_grad_enabled():
-            self._observe(output, y, None, {})
+            given = {name: value for name, value in extras.items() if value is not None}
+            rows = Rows(output, y, None, given)
+            self._observe(self.sound(rows) if given else rows)
         return loss
 
     def _at_once(self, batch: Batch) -> Tensor | None:
         """Return the loss in the method's faster way, if it has one that serves here."""
-        if type(self).summed is Criterion.summed or self.reduction == "none" or self._synchronised():
+        if type(self).summed is Criterion.summed or self.reduction == "none" or self._needs_others():
             return None
         if batch.valid is not None and not (batch.valid.shape[0] and may_look_at(batch.valid)):
             return None
+        if batch.counts is not None and batch.counts.requires_grad:
+            return None  # kernels have no gradient of what samples count
         y = batch.y
         if batch.valid is not None and not targets.is_soft(y):
             y = y.clamp_min(0)
@@ -360,21 +395,8 @@ class Criterion(StatisticsModule, ABC):
         return loss if loss is not None and math.isfinite(loss.item()) else None
 
     def _reduced(self, terms: Sequence[Term], batch: Batch) -> Tensor:
-        return reducing.reduced(terms, batch, self._buffers["weight"], self.reduction, self._synchronised())
+        over_ranks = self._summed_over_ranks if self._synchronised() else None
+        return reducing.reduced(terms, batch, self._buffers["weight"], self.reduction, over_ranks)
 
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Criterion":
-        options = {id(self._buffers[name]): value for name, value in self.float_options.items()}
-
-        def kept(tensor: Tensor) -> Tensor:
-            if id(tensor) in options:
-                device = fn(tensor.to(torch.float32)).device  # which can go anywhere
-                if tensor.is_meta:
-                    return torch.tensor(options[id(tensor)], dtype=_devices.wide(device), device=device)
-                return _devices.widest(tensor, device)
-            moved = fn(tensor)
-            half = moved.dtype in (torch.float16, torch.bfloat16)
-            return tensor.to(moved.device) if half else moved
-
-        super()._apply(kept, recurse)  # type: ignore[no-untyped-call]
-        self.statistics.apply(kept)
-        return self
+    def _summed_over_ranks(self, totals: Tensor) -> tuple[Tensor, int]:
+        return self._agreement.summed(totals, self.ranks, self)

@@ -34,7 +34,8 @@ class DisturbLabel(Criterion):
         labels: a number of classes, their names, or a LabelSpace.
         rate: α in [0, 1], the probability of drawing a label.
         seed: another seed gives other draws.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.

@@ -21,6 +21,7 @@ from labelspace._devices import IN_CACHE, may_look_at
 Rows = Float[Tensor, "n k"]
 Values = Float[Tensor, " n"]
 Places = Int[Tensor, " n"]
+WIDE = 32  # dimensions from which a matrix product is the faster way to distances
 
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
         def save_for_backward(self, *tensors: Tensor) -> None:
             """Keep tensors for ``backward``."""
+
+        def save_for_forward(self, *tensors: Tensor) -> None:
+            """Keep tensors for ``jvp``."""
 
 else:  # transforms wrap it in classes of their own, which no check at run time knows
     Context = object
@@ -89,17 +93,22 @@ def distances(points: Float[Tensor, "n d"], centres: Float[Tensor, "k d"]) -> Fl
     On a CPU ``‖z‖² + ‖ŷ‖² − 2·z·ŷ`` by one matrix product, about the mean of the centres; pairs so near each other that
     the difference would lose digits are taken one by one, as all are elsewhere.
     """
-    if points.shape[-1] < 32 or points.ndim != 2 or not may_look_at(points):
+    if points.shape[-1] < WIDE or points.ndim != 2 or not may_look_at(points):
         return torch.cdist(points, centres, compute_mode="donot_use_mm_for_euclid_dist").clamp_min(1e-6)
     shift = centres.mean(dim=0)
     left, right = points - shift, centres - shift
     sizes = left.square().sum(dim=1, keepdim=True) + right.square().sum(dim=1)
     squared = torch.addmm(sizes, left, right.T, alpha=-2)
     n, k = (squared < 0.1 * sizes).nonzero(as_tuple=True)
-    if len(n) > max(squared.numel() // 8, 4 * len(points)):
+    if many(n, squared):
         return torch.cdist(points, centres, compute_mode="donot_use_mm_for_euclid_dist").clamp_min(1e-6)
     squared[n, k] = (points[n] - centres[k]).square().sum(dim=1)
     return squared.clamp_min_(1e-12).sqrt_()
+
+
+def many(near: Int[Tensor, " pairs"], squared: Float[Tensor, "n k"]) -> bool:
+    """Return whether so many pairs are near each other that all are better taken one by one."""
+    return len(near) > max(squared.numel() // 8, 4 * len(squared))
 
 
 def _as_tensor(result: object) -> Tensor:
@@ -131,6 +140,26 @@ def _by_rows(function: Callable[..., Sequence[Tensor | None]], *tensors: Tensor)
     return [None if of[0] is None else torch.cat(of) for of in zip(*parts, strict=True)]
 
 
+def _keep(ctx: Context, *tensors: Tensor) -> None:
+    """Keep tensors for both modes of differentiation: ``torch.func.hessian`` takes one after the other."""
+    ctx.save_for_backward(*tensors)
+    ctx.save_for_forward(*tensors)
+
+
+def _along(
+    gradients: Callable[[Sequence[Tensor], Tensor, Sequence[bool]], Sequence[Tensor | None]],
+    saved: Sequence[Tensor],
+    tangents: Sequence[Tensor | None],
+) -> Tensor:
+    """Return the change of losses along tangents: rows know nothing of each other, so gradients of each say it."""
+    learning = [tangent is not None for tangent in tangents[:2]]
+    found = gradients(saved, saved[0].new_ones(saved[0].shape[:-1]), learning)
+    parts = [
+        (own * t).sum(dim=-1) for own, t in zip(found, tangents, strict=False) if own is not None and t is not None
+    ]
+    return _as_tensor(sum(parts, start=saved[0].new_zeros(saved[0].shape[:-1])))
+
+
 class _SoftCrossEntropy(torch.autograd.Function):
     # L = −Σ_j t_j log p_j.   ∂ log p_j/∂z_i = δ_ij − p_i, so ∂L/∂z_i = p_i Σ_j t_j − t_i.   ∂L/∂t_j = −log p_j.
     generate_vmap_rule = True
@@ -145,26 +174,32 @@ class _SoftCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Context, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
-        ctx.save_for_backward(*inputs)
+        _keep(ctx, *inputs)
 
     @staticmethod
     def backward(ctx: Context, gradient: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        output_learns, target_learns = ctx.needs_input_grad
-
-        def gradients(output: Tensor, target: Tensor, gradient: Tensor) -> list[Tensor | None]:
-            gradient = gradient.unsqueeze(-1)
-            to_output = to_target = None
-            if output_learns:
-                mass = target.sum(dim=-1, keepdim=True)
-                to_output = gradient * (torch.softmax(output, dim=-1) * mass - target)
-            if target_learns:
-                log_p = torch.log_softmax(output, dim=-1)
-                # a class ruled out by −inf that has no mass: no finite change of the mass is asked for
-                to_target = -gradient * torch.where((target == 0) & torch.isinf(log_p), 0, log_p)
-            return [to_output, to_target]
-
-        to_output, to_target = _by_rows(gradients, *ctx.saved_tensors, gradient)
+        to_output, to_target = _soft_gradients(ctx.saved_tensors, gradient, ctx.needs_input_grad)
         return to_output, to_target
+
+    @staticmethod
+    def jvp(ctx: Context, *tangents: Tensor | None) -> Tensor:
+        return _along(_soft_gradients, ctx.saved_tensors, tangents)
+
+
+def _soft_gradients(saved: Sequence[Tensor], gradient: Tensor, learning: Sequence[bool]) -> list[Tensor | None]:
+    def gradients(output: Tensor, target: Tensor, gradient: Tensor) -> list[Tensor | None]:
+        gradient = gradient.unsqueeze(-1)
+        to_output = to_target = None
+        if learning[0]:
+            mass = target.sum(dim=-1, keepdim=True)
+            to_output = gradient * (torch.softmax(output, dim=-1) * mass - target)
+        if learning[1]:
+            log_p = torch.log_softmax(output, dim=-1)
+            # a class ruled out by −inf that has no mass: no finite change of the mass is asked for
+            to_target = -gradient * torch.where((target == 0) & torch.isinf(log_p), 0, log_p)
+        return [to_output, to_target]
+
+    return _by_rows(gradients, *saved, gradient)
 
 
 class _EntropyTerms(torch.autograd.Function):
@@ -187,19 +222,26 @@ class _EntropyTerms(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Context, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:
-        ctx.save_for_backward(*inputs)
+        _keep(ctx, *inputs)
 
     @staticmethod
     def backward(ctx: Context, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
-        output, log_target, coefficients = ctx.saved_tensors
-        weights = coefficients.to(output.dtype).unbind(-1)
-        learning = ctx.needs_input_grad[:2]
-
-        def gradients(output: Tensor, log_target: Tensor, gradient: Tensor) -> list[Tensor | None]:
-            return _entropy_gradients(output, log_target, weights, gradient.unsqueeze(-1), learning)
-
-        to_output, to_log_target = _by_rows(gradients, output, log_target, gradient)
+        to_output, to_log_target = _known_gradients(ctx.saved_tensors, gradient, ctx.needs_input_grad)
         return to_output, to_log_target, None
+
+    @staticmethod
+    def jvp(ctx: Context, *tangents: Tensor | None) -> Tensor:
+        return _along(_known_gradients, ctx.saved_tensors, tangents)
+
+
+def _known_gradients(saved: Sequence[Tensor], gradient: Tensor, learning: Sequence[bool]) -> list[Tensor | None]:
+    output, log_target, coefficients = saved
+    weights = coefficients.to(output.dtype).unbind(-1)
+
+    def gradients(output: Tensor, log_target: Tensor, gradient: Tensor) -> list[Tensor | None]:
+        return _entropy_gradients(output, log_target, weights, gradient.unsqueeze(-1), learning)
+
+    return _by_rows(gradients, output, log_target, gradient)
 
 
 def _entropies(log_p: Tensor, log_target: Tensor, weights: Sequence[Tensor]) -> Tensor:
@@ -248,28 +290,34 @@ class _LearntTerms(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Context, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        ctx.save_for_backward(*inputs)
+        _keep(ctx, *inputs)
 
     @staticmethod
     def backward(ctx: Context, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        output, logits, y, smoothing, coefficients = ctx.saved_tensors
-        weights = coefficients.to(output.dtype).unbind(-1)
-        learning = ctx.needs_input_grad[:2]
+        return *_learnt_gradients(ctx.saved_tensors, gradient, ctx.needs_input_grad), None, None, None
 
-        def gradients(output: Tensor, logits: Tensor, y: Tensor, gradient: Tensor) -> list[Tensor | None]:
-            log_q = torch.log_softmax(logits, dim=-1)
-            log_target = _log_smoothed(log_q, y, smoothing)
-            found = _entropy_gradients(output, log_target, weights, gradient.unsqueeze(-1), learning)
-            to_output, to_log_target = found
-            if to_log_target is None:
-                return found
-            spread = smoothing.log().to(log_q.dtype)
-            slope = (spread + log_q.gather(-1, y) - log_target.gather(-1, y)).exp()
-            to_log_q = to_log_target.scatter(-1, y, slope * to_log_target.gather(-1, y))
-            return [to_output, to_log_q - log_q.exp() * to_log_q.sum(dim=-1, keepdim=True)]
+    @staticmethod
+    def jvp(ctx: Context, *tangents: Tensor | None) -> Tensor:
+        return _along(_learnt_gradients, ctx.saved_tensors, tangents)
 
-        to_output, to_logits = _by_rows(gradients, output, logits, _column(y), gradient)
-        return to_output, to_logits, None, None, None
+
+def _learnt_gradients(saved: Sequence[Tensor], gradient: Tensor, learning: Sequence[bool]) -> list[Tensor | None]:
+    output, logits, y, smoothing, coefficients = saved
+    weights = coefficients.to(output.dtype).unbind(-1)
+
+    def gradients(output: Tensor, logits: Tensor, y: Tensor, gradient: Tensor) -> list[Tensor | None]:
+        log_q = torch.log_softmax(logits, dim=-1)
+        log_target = _log_smoothed(log_q, y, smoothing)
+        found = _entropy_gradients(output, log_target, weights, gradient.unsqueeze(-1), learning)
+        to_output, to_log_target = found
+        if to_log_target is None:
+            return found
+        spread = smoothing.log().to(log_q.dtype)
+        slope = (spread + log_q.gather(-1, y) - log_target.gather(-1, y)).exp()
+        to_log_q = to_log_target.scatter(-1, y, slope * to_log_target.gather(-1, y))
+        return [to_output, to_log_q - log_q.exp() * to_log_q.sum(dim=-1, keepdim=True)]
+
+    return _by_rows(gradients, output, logits, _column(y), gradient)
 
 
 def _column(y: Tensor) -> Tensor:
@@ -295,7 +343,20 @@ class _Euclidean(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Context, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
-        ctx.save_for_backward(*inputs, output)
+        _keep(ctx, *inputs, output)
+
+    @staticmethod
+    def jvp(ctx: Context, *tangents: Tensor | None) -> Tensor:
+        # ∂d_nk = (z_n − ŷ_k)·(∂z_n − ∂ŷ_k)/d_nk
+        points, centres, distances = ctx.saved_tensors
+        by_point, by_centre = (
+            torch.zeros_like(x) if t is None else t for x, t in zip((points, centres), tangents, strict=True)
+        )
+        shift = centres.detach().mean(dim=-2, keepdim=True)
+        points, centres = points - shift, centres - shift
+        alone = (points * by_point).sum(dim=-1).unsqueeze(-1) + (centres * by_centre).sum(dim=-1).unsqueeze(-2)
+        across = by_point @ centres.transpose(-1, -2) + points @ by_centre.transpose(-1, -2)
+        return torch.where(distances > 1e-6, (alone - across) / distances, 0)
 
     @staticmethod
     def backward(ctx: Context, gradient: Tensor) -> tuple[Tensor, Tensor]:

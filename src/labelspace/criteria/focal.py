@@ -24,7 +24,8 @@ class Focal(Criterion):
     Args:
         labels: a number of classes, their names, or a LabelSpace.
         gamma: γ, at least 0, or ``"flsd53"``.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.

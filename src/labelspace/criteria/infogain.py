@@ -35,7 +35,8 @@ class Infogain(Criterion):
         matrix: H, ``(K, K)`` numbers of at least 0, in place of what the LabelSpace says. On the command line
             ``--option "matrix=[[1, 0.2], [0, 3]]"``.
         smoothing: σ in [0, 1], the mass that leaves the class; a matrix is taken as it is.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.
@@ -73,8 +74,8 @@ class Infogain(Criterion):
         relations = labels.relations() if matrix is None else None
         self.source = {"builder": "infogain"} if relations is None else relations.source
         self.hops = None if relations is None else relations.hops
-        self.register_buffer("relations", None if relations is None else relations.matrix.clone())
-        self.register_buffer("matrix", None if matrix is None else self._checked(matrix))
+        self.constant("relations", None if relations is None else relations.matrix.clone())
+        self.constant("matrix", None if matrix is None else self._checked(matrix))
 
     def _checked(self, matrix: Tensor | Sequence[Sequence[float]]) -> Tensor:
         owner = type(self).__name__

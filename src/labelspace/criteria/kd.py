@@ -16,9 +16,10 @@ from labelspace.space import LabelSpace
 class Distillation(Criterion):
     """Cross-entropy with a teacher's softened outputs: ``β·H(δ_y, p) + (1−β)·τ²·H(softmax(t/τ), softmax(z/τ))``.
 
-    The teacher's logits ``t`` come with every call, for the same samples; they are constants, whatever made them. A
-    copy of the trained model as teacher is the self-training form of teacher-free distillation. The teacher's term
-    does not look at ``y``, except that ignored samples are left out and class weights apply.
+    By default (``hard=0``) **nothing is learned from the true labels**: ``y`` says which samples count, and by class
+    how much. ``hard=0.3`` gives them a share. The teacher's logits ``t`` come with every call, for the same samples;
+    they are constants, whatever made them. A copy of the trained model as teacher is the self-training form of
+    teacher-free distillation.
 
     Paper says: multiply the soft term by τ², so that its gradient keeps its size as τ changes. Code does: none was
     published with it. We do: as the paper; ``scale=False`` leaves τ² out. The cross-entropy is used, not the
@@ -27,9 +28,10 @@ class Distillation(Criterion):
     Args:
         labels: a number of classes, their names, or a LabelSpace.
         temperature: τ > 0, for the teacher and the model alike.
-        hard: β in [0, 1], the share of the true label; 0 learns from the teacher alone.
+        hard: β in [0, 1], the share of the true label; 0, the default, learns from the teacher alone.
         scale: multiply the soft term by τ².
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output; teacher like

@@ -6,10 +6,11 @@ from typing import Literal, Unpack, final
 import torch
 from torch import Tensor, nn
 
-from labelspace import _checks, _distributed, _room
+from labelspace import _checks, _room
 from labelspace.compressed import LowRank, fits
-from labelspace.criteria import divergences, targets
-from labelspace.criteria.base import Common, Criterion, Example, Labels, Term, Tuned
+from labelspace.criteria import divergences, kernels, targets
+from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
+from labelspace.criteria.embedding_kernel import Weights, embedded, share_of_right
 from labelspace.space import LabelSpace
 
 
@@ -34,6 +35,8 @@ class LabelEmbedding(Criterion):
         cap: α in [0, 1], where the hinge on the second head's confidence begins.
         init_scale: E starts at this times the identity. At 1 softmax(E) puts only 0.23 on the class at K=10.
         rank: ``E[y] = ReLU(A_y·B)`` with h = rank columns, for many classes.
+        head_rank: ``z2 = V·(U·features) + b`` with so many numbers between, which the paper does not do: of many
+            classes the second head is otherwise another layer as large as the model's last.
         beta: β in [0, 1], weighs the first two terms by β and 1−β; left out they weigh 1 each (½ in ``"reference"``).
         hinge: ``"linear"``, ``"squared"``, or ``"absolute"`` for ``|p2_y − cap|``.
         delay: so many training calls go by before the second term, H(ê,p1), has a weight.
@@ -41,7 +44,8 @@ class LabelEmbedding(Criterion):
         stop_targets: keep gradients from ê in the second term and from softmax(z2/τ) in the last.
         pretrained: relations whose rows are ê (``label_space()`` of a trained one, not logits E), eq. (17); found by
             name among its classes. Vectors and costs become relations first. A low-rank space stays compressed.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; features ``(N, F)`` or ``(N, F, d…)``; y class indices or probabilities.
@@ -80,6 +84,7 @@ class LabelEmbedding(Criterion):
         "paper": {"stop_targets": False},
         "reference": {"beta": 0.5, "hinge_total": True},
     }
+    same_on_ranks = True
     temperature: Tensor
     cap: Tensor
     beta: Tensor
@@ -96,6 +101,7 @@ class LabelEmbedding(Criterion):
         cap: float = 0.9,
         init_scale: float = 1.0,
         rank: int | None = None,
+        head_rank: int | None = None,
         beta: float | None = None,
         hinge: Literal["linear", "squared", "absolute"] | None = None,
         delay: int | None = None,
@@ -114,7 +120,7 @@ class LabelEmbedding(Criterion):
         if delay:
             self.register_buffer("calls_seen", torch.zeros((), dtype=torch.int64))
         hinge = ("absolute" if of_sequences else "linear") if hinge is None else hinge
-        self.in_features, self.rank, self.relu = in_features, rank, True
+        self.in_features, self.rank, self.head_rank, self.relu = in_features, rank, head_rank, True
         self.init_scale = _checks.number(type(self).__name__, "init_scale", init_scale)
         if rank is not None and self.init_scale != 1:
             remedy = "A compressed embedding has no diagonal to scale."
@@ -126,7 +132,7 @@ class LabelEmbedding(Criterion):
         self.shared = chosen["beta"] is not None
         # 2·(½, ½) are the paper's weights; the total is a tensor, so that members of a sweep may differ in it too
         self.option("beta", chosen["beta"] if self.shared else 0.5, low=0, high=1)
-        self.register_buffer("first_total", torch.tensor(1.0 if self.shared else 2.0), persistent=False)
+        self.constant("first_total", torch.tensor(1.0 if self.shared else 2.0), persistent=False)
         self.pretrained = pretrained is not None
         if pretrained is not None:
             self._take(pretrained)
@@ -144,17 +150,22 @@ class LabelEmbedding(Criterion):
         space = space if space.names == self.names else space.subset(self.names)
         if isinstance(space.rule, LowRank):
             self.rank, self.relu = space.rule.left.shape[1], space.rule.relu
-            self.register_buffer("factor", space.rule.left.clone())
-            self.register_buffer("basis", space.rule.right.clone())
+            self.constant("factor", space.rule.left.clone())
+            self.constant("basis", space.rule.right.clone())
         else:
-            self.register_buffer("fixed", space.matrix.clone())
+            self.constant("fixed", space.matrix.clone())
+            self._rows = targets.TargetRows()
 
     def _make_parameters(self) -> None:
         owner, count = type(self).__name__, len(self.names)
         if self.in_features is None:
             remedy = "It is the width of the features that the second head reads."
             raise _checks.fail(owner, "in_features", "given unless `pretrained` is", None, remedy)
-        self.second_head = nn.Linear(_checks.whole(owner, "in_features", self.in_features, low=1), count)
+        width = _checks.whole(owner, "in_features", self.in_features, low=1)
+        if self.head_rank is not None:
+            width = _checks.whole(owner, "head_rank", self.head_rank, low=1)
+            self.narrow = nn.Linear(self.in_features, width, bias=False)
+        self.second_head = nn.Linear(width, count)
         if self.rank is None:
             _room.check_state(owner, count)
             self.embedding = nn.Parameter(self.init_scale * torch.eye(count))
@@ -169,40 +180,81 @@ class LabelEmbedding(Criterion):
             # eq. (17)
             dense = self.rank is None
             soft = targets.rows(self.fixed.to(output.dtype), y) if dense else self._log_rows(y, output.dtype).exp()
-            return [Term(self._first(output, y, soft))]
+            return [Term(_first(output, y, soft, *self._two()))]
+        second, log_soft = self._second(features, output.dtype), self._log_rows(y, output.dtype)
+        return self._five(output, y, second, log_soft, *self._two())
+
+    def summed(self, output: Tensor, y: Tensor, share: Share, *, features: Tensor | None = None) -> Tensor | None:
+        """Return the same by a kernel; mixed labels, and fixed ones that are compressed, have none."""
+        if targets.is_soft(y) or (self.pretrained and self.rank is not None):
+            return None
+        weights = self._weights(len(y))
+        if self.pretrained:
+            return kernels.soft_cross_entropy(
+                output, self._rows(y, weights.own, weights.spread, self.fixed, output), share
+            )
+        mean = self.reduction == "mean"
+        if self.hinge_total and mean and isinstance(share, Tensor):
+            return None  # a sum of samples, of which shares do not tell the number
+
+        def careful(output: Tensor, second: Tensor, logits: Tensor) -> Tensor:
+            # weights of the time of the loss: by now another call may have been counted
+            two = output.new_tensor([weights.own, weights.spread], dtype=torch.float64).unbind()
+            terms = self._five(output, y, second, torch.log_softmax(logits, dim=-1), *two)
+            first, surprise, hinge, last = (term.values for term in terms)
+            assert terms[-1].weights is not None
+            counted = share_of_right(terms[-1].weights, share, mean)
+            return first + surprise + weights.hinge * hinge + counted * last
+
+        second, logits = self._second(features, output.dtype), self._logits(y).to(output.dtype)
+        return embedded(output, second, logits, y, weights, share, careful)
+
+    def _weights(self, samples: int) -> Weights:
+        own, spread = (each.item() for each in self._two())
+        hinge = float(samples) if self.hinge_total and self.reduction == "mean" else 1.0
+        options = self.temperature.item(), self.cap.item(), self.hinge, self.stop_targets
+        return Weights(own, spread, hinge, *options, self.reduction == "mean")
+
+    def _second(self, features: Tensor | None, dtype: torch.dtype) -> Tensor:
+        """Return z2; nothing behind the features learns from the second head."""
         assert features is not None
         if features.ndim != 2 or features.shape[1] != self.in_features:
             expected = f"of width in_features={self.in_features}"
             raise _checks.fail(type(self).__name__, "features", expected, f"shape {tuple(features.shape)}")
-        log_soft = self._log_rows(y, output.dtype)
+        seen, head = features.detach(), self.second_head
+        if self.head_rank is not None:
+            seen = nn.functional.linear(seen, self.narrow.weight.to(dtype))
+        return nn.functional.linear(seen, head.weight.to(dtype), head.bias.to(dtype))
+
+    def _two(self) -> tuple[Tensor, Tensor]:
+        """Return what the first two terms weigh."""
+        spread = 1 - self.beta
+        if self.delay:
+            spread = spread * (self.calls_seen >= self.delay)
+        return self.first_total * self.beta, self.first_total * spread
+
+    def _five(
+        self, output: Tensor, y: Tensor, second: Tensor, log_soft: Tensor, own: Tensor, spread: Tensor
+    ) -> list[Term]:
+        """Return the terms from both heads' logits, ``log ê``, and what the first two weigh."""
         soft = (log_soft.detach() if self.stop_targets else log_soft).exp()
-        # nothing behind the features learns from the second head
-        second = nn.functional.linear(features.detach(), *(p.to(output.dtype) for p in self.second_head.parameters()))
         learnt = torch.softmax((second.detach() if self.stop_targets else second) / self.temperature, dim=-1)
         surprise = _cross_entropy(second, y)
         right = (second.argmax(dim=-1) == targets.hard(y)).to(output.dtype)
         return [
-            Term(self._first(output, y, soft)),
+            Term(_first(output, y, soft, own, spread)),
             Term(surprise),
             Term(self._hinge(second, y, surprise), total=self.hinge_total),
             Term(-(learnt * log_soft).sum(dim=-1), right),
         ]
 
     def observe(self, output: Tensor, y: Tensor, *, features: Tensor | None = None) -> dict[str, Tensor]:
-        """Return this rank's share of one call."""
-        return {"calls": output.new_full((), 1 / _distributed.world_size())}
+        """Return one call."""
+        return {"calls": output.new_ones(())}
 
     def commit(self, gathered: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return how many calls have gone by."""
-        return {"calls_seen": self.calls_seen + gathered["calls"].round().long()}
-
-    def _first(self, output: Tensor, y: Tensor, soft: Tensor) -> Tensor:
-        """Return the first two terms, weighed."""
-        spread = 1 - self.beta
-        if self.delay:
-            spread = spread * (self.calls_seen >= self.delay)
-        own = _times(self.beta, _cross_entropy(output, y))
-        return self.first_total * (own + _times(spread, divergences.soft_cross_entropy(output, soft)))
+        return {"calls_seen": self.calls_seen + gathered["calls"].long()}
 
     def _hinge(self, second: Tensor, y: Tensor, surprise: Tensor) -> Tensor:
         sure = (torch.softmax(second, dim=-1) * y).sum(dim=-1) if targets.is_soft(y) else torch.exp(-surprise)
@@ -259,6 +311,12 @@ class LabelEmbedding(Criterion):
         criterion.second_head.bias.data = torch.randn(4, generator=generator)
         output, features = torch.randn(8, 4, generator=generator), torch.randn(8, 5, generator=generator)
         return Example(criterion, output, torch.tensor([0, 1, 2, 3, 1, 2, 0, 3]), {"features": features})
+
+
+def _first(output: Tensor, y: Tensor, soft: Tensor, own: Tensor, spread: Tensor) -> Tensor:
+    """Return the first two terms, weighed."""
+    of_class = _times(own, _cross_entropy(output, y))
+    return of_class + _times(spread, divergences.soft_cross_entropy(output, soft))
 
 
 def _times(weight: Tensor, values: Tensor) -> Tensor:

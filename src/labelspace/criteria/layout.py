@@ -9,6 +9,11 @@ from torch import Tensor, nn
 from labelspace import _checks, _devices
 
 COMPUTED = (torch.float32, torch.float64)  # what losses are computed in
+ROUNDED = 0.011  # by which a row that sums to 1 may miss it: thirds, written with two digits, sum to 0.99
+MANY = (
+    "If several classes are true at once, that is another question: torch.nn.BCEWithLogitsLoss. If the ones are votes "
+    "for one class, divide each row by its sum."
+)
 
 
 class Batch(NamedTuple):
@@ -19,6 +24,7 @@ class Batch(NamedTuple):
     valid: Tensor | None  # (n,) bool; None where all are, as was seen
     extras: dict[str, Tensor]
     shape: torch.Size  # of the samples, before flattening
+    counts: Tensor | None = None  # (n,) what each sample counts, class weights aside; None where all count 1
 
 
 class Layout(NamedTuple):
@@ -32,19 +38,38 @@ class Layout(NamedTuple):
     soft: bool  # whether probabilities are accepted
     validate: bool  # whether values are looked at where that stops nothing
 
-    def batch(self, output: Tensor, y: Tensor, extras: dict[str, Tensor]) -> Batch:
-        """Return the flattened batch."""
+    def batch(self, output: Tensor, y: Tensor, extras: dict[str, Tensor], sample_weight: Tensor | None = None) -> Batch:
+        """Return the flattened batch; a single sample, ``(K,)``, is a batch of one."""
+        if isinstance(output, Tensor) and output.ndim == 1:
+            return self._alone(output, y, extras, sample_weight)
         flat = self.flatten(output)
         shape = self._sample_shape(output)
         self._check_target(output, y, shape)
         for name, value in extras.items():
             check_dense(self.owner, name, value, output)
-        labels, valid = self._probabilities(y, flat.dtype) if y.is_floating_point() else self._indices(y)
+        if y.is_floating_point():
+            labels, valid, counts = self._probabilities(y, flat.dtype)
+        else:
+            (labels, valid), counts = self._indices(y), None
+        if sample_weight is not None:
+            given = self._weights(sample_weight, output, shape, flat.dtype)
+            labels, valid = _left_out(labels, valid, given)
+            counts = given if counts is None else counts * given
         if valid is not None:
             flat = _only(valid, flat)
         if extras:
             extras = {name: self._extra(name, value, valid, output, flat.dtype) for name, value in extras.items()}
-        return Batch(flat, labels, valid, extras, shape)
+        return Batch(flat, labels, valid, extras, shape, counts)
+
+    def _alone(self, output: Tensor, y: Tensor, extras: dict[str, Tensor], sample_weight: Tensor | None) -> Batch:
+        given = {"y": y, "sample_weight": sample_weight, **extras}
+        for name, value in given.items():
+            if value is not None:
+                check_dense(self.owner, name, value, output)
+        rows = {name: value[None] for name, value in given.items() if value is not None}
+        labels, weight = rows.pop("y"), rows.pop("sample_weight", None)
+        batch = self._replace(class_dim=1).batch(output[None], labels, rows, weight)
+        return batch._replace(shape=torch.Size())
 
     def flatten(self, output: Tensor) -> Tensor:
         """Return ``(n, D)`` rows in float32, or float64 where they come so."""
@@ -52,10 +77,10 @@ class Layout(NamedTuple):
             got = getattr(output, "dtype", type(output).__name__)
             raise _checks.fail_type(self.owner, "output", "a floating point tensor", got)
         check_dense(self.owner, "output", output)
-        if output.ndim < 2:
-            remedy = "Add a batch dimension with output[None]."
-            got = f"shape {tuple(output.shape)}"
-            raise _checks.fail(self.owner, "output", "of two or more dimensions", got, remedy)
+        if output.ndim == 0:
+            raise _checks.fail(self.owner, "output", "of one or more dimensions", f"shape {tuple(output.shape)}")
+        if output.ndim == 1:
+            return self._replace(class_dim=1).flatten(output[None])
         if not -output.ndim <= self.class_dim < output.ndim:
             expected = f"a dimension of `output`, which has {output.ndim}"
             raise _checks.fail(self.owner, "class_dim", expected, self.class_dim)
@@ -69,6 +94,8 @@ class Layout(NamedTuple):
 
     def unflatten(self, rows: Tensor, like: Tensor) -> Tensor:
         """Return ``(n, K)`` rows in the layout of ``like``."""
+        if like.ndim == 1:
+            return rows[0]
         return rows.reshape(*self._sample_shape(like), rows.shape[-1]).movedim(-1, self.class_dim)
 
     def _is_flat(self, output: Tensor) -> bool:
@@ -81,21 +108,28 @@ class Layout(NamedTuple):
     def _check_target(self, output: Tensor, y: Tensor, shape: torch.Size) -> None:
         if not isinstance(y, Tensor) or y.dtype == torch.bool or y.is_complex():
             got = getattr(y, "dtype", type(y).__name__)
-            raise _checks.fail_type(self.owner, "y", "a tensor of class indices or probabilities", got)
+            remedy = f"Give y.float(). {MANY}" if got == torch.bool else ""
+            raise _checks.fail_type(self.owner, "y", "a tensor of class indices or probabilities", got, remedy)
         check_dense(self.owner, "y", y, output)
         if not y.is_floating_point():
             if y.shape != shape:
                 expected = f"class indices of shape {tuple(shape)}"
-                raise _checks.fail(self.owner, "y", expected, f"shape {tuple(y.shape)}")
+                rows = f"Give rows of one-hot labels as numbers, y.float(). {MANY}"
+                remedy = rows if list(y.shape) == self._soft_shape(output) else ""
+                raise _checks.fail(self.owner, "y", expected, f"shape {tuple(y.shape)}", remedy)
             return
         if not self.soft:
             remedy = "Leave out mixup or CutMix, or choose a method that takes soft targets."
             raise _checks.fail(self.owner, "y", "class indices: it cannot use probabilities", y.dtype, remedy)
-        wanted = list(output.shape)
-        wanted[self.class_dim] = self.classes
+        wanted = self._soft_shape(output)
         if list(y.shape) != wanted:
             expected = f"probabilities of shape {tuple(wanted)} or integer class indices of shape {tuple(shape)}"
             raise _checks.fail(self.owner, "y", expected, f"{y.dtype} of shape {tuple(y.shape)}")
+
+    def _soft_shape(self, output: Tensor) -> list[int]:
+        wanted = list(output.shape)
+        wanted[self.class_dim] = self.classes
+        return wanted
 
     def _indices(self, y: Tensor) -> tuple[Tensor, Tensor | None]:
         """Return class indices with −1 for ignored samples, and which count; None if all do."""
@@ -113,26 +147,58 @@ class Layout(NamedTuple):
                 expected = f"class indices from 0 to {self.classes - 1} (or ignore_index={self.ignore_index})"
                 remedy = "Map the labels to 0…K−1 first."
                 raise _checks.fail(self.owner, "y", expected, int(wrong[0]), remedy)
-        return labels, labels >= 0
+        # where nobody has looked a negative label is none to be looked up: its sample is ignored
+        return labels.clamp_min(-1), labels >= 0
 
-    def _probabilities(self, y: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor | None]:
-        """Return rows of probabilities, zeros for ignored samples, and which count; None if all do."""
+    def _probabilities(self, y: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """Return rows of probabilities, zeros for ignored samples; which are valid; what each counts.
+
+        A sample counts as much as its row sums to: 0 is an ignored one, 0.6 one that was mixed with an ignored one.
+        What is 1 but for rounding is 1, and where all are seen to be so there is nothing to count.
+        """
         flat = (y if self._is_flat(y) else y.movedim(self.class_dim, -1).reshape(-1, self.classes)).to(dtype)
         if self.ignore_index >= 0:
             columns = torch.arange(self.classes, device=flat.device)
             flat = torch.where(columns == self.ignore_index, 0, flat)
-        mass = flat.sum(dim=-1, keepdim=True)
         looking = flat.shape[0] > 0 and _devices.may_look_at(flat)
         if looking and self.validate:
-            worst = mass.max().item()
-            # a comparison that NaN fails too
-            if not (flat.min().item() >= 0 and worst <= 1.01):
-                expected = "probabilities: not negative, rows summing to at most 1"
-                got = f"a row summing to {worst:g}, smallest entry {flat.min().item():g}"
-                raise _checks.fail(self.owner, "y", expected, got, "Divide each row by its sum.")
-        if looking and mass.min().item() > 0:
-            return flat / mass, None
-        return flat / torch.where(mass > 0, mass, 1), mass.squeeze(-1) > 0
+            self._check_rows(flat)
+        mass = flat.sum(dim=-1, keepdim=True)
+        whole = (mass - 1).abs() <= ROUNDED
+        if looking and bool(whole.all()):
+            return flat / mass, None, None
+        rows, valid = flat / torch.where(mass > 0, mass, 1), mass.squeeze(-1) > 0
+        if looking and bool((whole | (mass == 0)).all()):
+            return rows, valid, None
+        return rows, valid, torch.where(whole, 1, mass).squeeze(-1)
+
+    def _check_rows(self, rows: Tensor) -> None:
+        """Refuse what are no probabilities, at most 1 together."""
+        worst, least = rows.sum(dim=-1).max().item(), rows.min().item()
+        # a comparison that NaN fails too
+        if least >= 0 and worst <= 1 + ROUNDED:
+            return
+        expected = "probabilities: not negative, rows summing to at most 1"
+        got = f"a row summing to {worst:g}, smallest entry {least:g}"
+        several = bool(((rows == 0) | (rows == 1)).all())
+        remedy = MANY if several else "Divide each row by its sum; what a sample counts is sample_weight=."
+        raise _checks.fail(self.owner, "y", expected, got, remedy)
+
+    def _weights(self, weight: Tensor, output: Tensor, shape: torch.Size, dtype: torch.dtype) -> Tensor:
+        """Return the weights of samples, ``(n,)``, checked where they can be looked at."""
+        check_dense(self.owner, "sample_weight", weight, output)
+        if weight.is_complex():
+            raise _checks.fail_type(self.owner, "sample_weight", "a tensor of real numbers", weight.dtype)
+        if weight.shape != shape:
+            expected = f"one factor per sample, of shape {tuple(shape)}"
+            raise _checks.fail(self.owner, "sample_weight", expected, f"shape {tuple(weight.shape)}")
+        flat = weight.reshape(-1).to(dtype)
+        if flat.shape[0] and self.validate and _devices.may_look_at(flat):
+            low, high = (bound.item() for bound in flat.detach().aminmax())
+            if not 0 <= low <= high < torch.inf:
+                got = low if not low >= 0 else high
+                raise _checks.fail(self.owner, "sample_weight", "finite and not negative", got)
+        return flat
 
     def _extra(self, name: str, value: Tensor, valid: Tensor | None, output: Tensor, dtype: torch.dtype) -> Tensor:
         """Return an extra with samples flattened: indices ``(n,)``, everything else ``(n, F, …)`` in float.
@@ -160,6 +226,16 @@ class Layout(NamedTuple):
         if found != shape:
             expected = f"for the same {shape.numel()} samples as `output`, in its layout"
             raise _checks.fail(self.owner, name, expected, f"shape {tuple(value.shape)}")
+
+
+def _left_out(labels: Tensor, valid: Tensor | None, weight: Tensor) -> tuple[Tensor, Tensor | None]:
+    """Return labels and which are valid when samples that weigh nothing are ignored."""
+    weighs = weight.detach() > 0
+    if valid is None and bool(weighs.all()):  # labels were looked at
+        return labels, None
+    counted = weighs if valid is None else valid & weighs
+    soft = labels.is_floating_point()
+    return (_only(counted, labels) if soft else torch.where(counted, labels, -1)), counted
 
 
 def _only(valid: Tensor, rows: Tensor) -> Tensor:
@@ -198,6 +274,13 @@ def is_plain(output: Tensor, y: Tensor) -> bool:
     if output.layout is not torch.strided or y.layout is not torch.strided or torch.is_autocast_enabled("cpu"):
         return False
     return output.shape[0] == y.shape[0] > 0 and _devices.may_look_at(y)
+
+
+def is_plain_beside(output: Tensor, value: Tensor | None) -> bool:
+    """Return whether features are rows of numbers for the samples of a plain output."""
+    if not isinstance(value, Tensor) or not value.is_cpu or value.layout is not torch.strided:
+        return False
+    return value.ndim == 2 and value.dtype is output.dtype and value.shape[0] == output.shape[0]
 
 
 def all_classes(y: Tensor, classes: int | None) -> bool:

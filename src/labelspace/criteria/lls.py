@@ -40,7 +40,8 @@ class LearnableSmoothing(Criterion):
             row's own entry and its ``top`` largest others; all others merge into one logit that starts with their mass.
             ``label_logits`` stays the same ``(K, K)`` parameter, so that an optimiser goes on with it; only the kept
             entries and one more of each row are used from then on.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.
@@ -105,7 +106,7 @@ class LearnableSmoothing(Criterion):
             raise _checks.fail(type(self).__name__, "terms", f"some of {', '.join(TERMS)}", "none")
         self.option("smoothing", smoothing, low=0, high=1, open_low=True)
         switches = torch.tensor([float(term in self.loss_terms) for term in TERMS], dtype=torch.float32)
-        self.register_buffer("coefficients", switches * (0.5 if self.halve else 1.0), persistent=False)
+        self.constant("coefficients", switches * (0.5 if self.halve else 1.0), persistent=False)
         self.rank, self.top, self.prune_after = rank, top, prune_after
         self._make_logits(labels)
 
@@ -126,7 +127,7 @@ class LearnableSmoothing(Criterion):
         elif self.top is not None:
             size = min(_checks.whole(owner, "top", self.top, low=1), count - 1)
             near = _nearest(self.needs_space(labels).relations(), size)
-            self.register_buffer("near", torch.cat([torch.arange(count)[:, None], near], dim=1))
+            self.constant("near", torch.cat([torch.arange(count)[:, None], near], dim=1))
             # own class, the near ones, and one logit for all the rest: it starts where their mass is even
             start = torch.zeros(count, size + 2)
             start[:, -1] = math.log(max(count - size - 1, 1))

@@ -7,10 +7,12 @@ from typing import Literal, Unpack, final
 import torch
 from torch import Tensor
 
-from labelspace import _checks, _distributed
+from labelspace import _checks
 from labelspace._devices import may_look_at
-from labelspace.criteria import divergences, kernels, targets
+from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
+from labelspace.criteria.nearness_kernel import nearness
+from labelspace.criteria.soundness import Rows
 from labelspace.criteria.statistics import RowSum
 from labelspace.space import LabelSpace
 
@@ -43,7 +45,8 @@ class AdaptiveLabels(Criterion):
         decay: of the running means, per step.
         test_labels: what predicts: ``"running"`` means, the ``"last"`` ones used in training, or those of a ``"full"``
             pass over the training data made with ``fit_labels``.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, D)`` or ``(N, D, d…)``; y class indices ``(N, d…)`` or probabilities with K in the place of D.
@@ -143,13 +146,15 @@ class AdaptiveLabels(Criterion):
             return [self._nearness(output, y, self._test_matrix().to(output.dtype))]
         self._warn_once(len(output))
         member = targets.membership(y, len(self.names), output.dtype)
-        sums, counts = self.over_batch(member.T @ output), self.over_batch(member.sum(dim=0))
+        unit = output * output.square().sum(dim=-1, keepdim=True).clamp_min(_tiny(output)).rsqrt()
+        of_classes = (member.T @ output, member.sum(dim=0), member.T @ unit)
+        sums, counts, units = self.over_batch(*of_classes)  # together: ranks wait for each other once
         labels = self._updated(sums.detach() if self.grad == "detached" else sums, counts)
         if self.order != "update first":
             before = self.label_matrix.to(output.dtype)
             # line 8 of the algorithm, there only where repel is on, computes the loss anew after line 7's update
             labels = torch.where(self.repel > 0, labels, before) if self.order == "as printed" else before
-        return [self._nearness(output, y, labels), self._repelled(output, member)]
+        return [self._nearness(output, y, labels), self._repelled(unit, member, units, counts.sum())]
 
     def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | None:
         """Return the same by a kernel; mixed or weighed labels, memory and the repel term have none."""
@@ -166,7 +171,7 @@ class AdaptiveLabels(Criterion):
             labels = torch.where(update & (counts > 0), sums / counts.clamp_min(1), before.to(output.dtype))
             return share * self._nearness(output, y, labels).values
 
-        return kernels.nearness(output, y, before, update, through, share, careful)
+        return nearness(output, y, before, update, through, share, careful)
 
     def _nearness(self, output: Tensor, y: Tensor, labels: Tensor) -> Term:
         log_p = torch.log_softmax(-divergences.euclidean(output, labels), dim=-1)
@@ -189,18 +194,16 @@ class AdaptiveLabels(Criterion):
         # the mean is kept, not the sum: a class not seen for long has a count near zero and still its mean
         return torch.where((counts > 0)[:, None], mean, self.running_mean.to(sums.dtype)), total
 
-    def _repelled(self, output: Tensor, member: Tensor) -> Term:
-        # Σ_j (1 − y_i·y_j) û_i·û_j = û_i·S − y_i·(C û_i) with S = Σ_j û_j and C = Σ_j y_j û_jᵀ: O(N·D), never O(N²·D).
+    def _repelled(self, unit: Tensor, member: Tensor, units: Tensor, count: Tensor) -> Term:
+        # Σ_j (1 − y_i·y_j) û_i·û_j = û_i·S − y_i·(C û_i) with C = Σ_j y_j û_jᵀ and S = Σ_j û_j, the sum of C's rows:
+        # O(N·D), never O(N²·D).
         # A sample and itself are not a pair; that leaves something to subtract only where its label is soft.
-        unit = output * output.square().sum(dim=-1, keepdim=True).clamp_min(_tiny(output)).rsqrt()
-        present = member.sum(dim=-1)
-        by_class, everyone = self.over_batch(member.T @ unit), self.over_batch(unit.T @ present)
         own = (1 - member.square().sum(dim=-1)) * unit.square().sum(dim=-1)
-        pairs = unit @ everyone - ((member @ by_class) * unit).sum(dim=-1) - own * present
+        pairs = unit @ units.sum(dim=0) - ((member @ units) * unit).sum(dim=-1) - own * member.sum(dim=-1)
         scaled = self.repel * torch.where(self._due(), pairs, 0)
         if not self.repel_mean:
             return Term(scaled, total=True)
-        return Term(scaled / self.over_batch(present.sum()).clamp_min(1))
+        return Term(scaled / count.clamp_min(1))
 
     def observe(self, output: Tensor, y: Tensor) -> Mapping[str, Tensor | RowSum]:
         """Return class sums and counts of the batch."""
@@ -225,13 +228,15 @@ class AdaptiveLabels(Criterion):
     def _committed_rows(self, sums: Tensor, counts: Tensor) -> dict[str, Tensor]:
         """Return the same where few classes are in the batch, looking at theirs alone."""
         rows = counts.nonzero().squeeze(1)
-        old, added = self.decay * self.running_count.to(sums.dtype), counts[rows, None]
-        running = (old[rows, None] * self.running_mean[rows] + sums[rows]) / (old[rows, None] + added)
+        sums, added = sums.index_select(0, rows), counts[rows, None]
+        old = self.decay * self.running_count.to(sums.dtype)
+        before = self.running_mean.index_select(0, rows)
+        running = (old[rows, None] * before + sums) / (old[rows, None] + added)
         new = {"running_mean": self.running_mean.to(sums.dtype).index_copy(0, rows, running), "step": self.step + 1}
         if len(rows):
             new["running_count"] = old + counts
         if bool(self._due()):
-            new["label_matrix"] = self.label_matrix.to(sums.dtype).index_copy(0, rows, sums[rows] / added)
+            new["label_matrix"] = self.label_matrix.to(sums.dtype).index_copy(0, rows, sums / added)
         return new
 
     def renew(self) -> dict[str, Tensor]:
@@ -259,15 +264,16 @@ class AdaptiveLabels(Criterion):
         sums, counts = torch.zeros_like(self.fitted_mean), torch.zeros_like(self.fitted_count)
         for output, y in batches:
             batch = self._layout().batch(output, y, {})
-            member = targets.membership(batch.y, len(self.names), sums.dtype)
-            sums, counts = sums + member.T @ batch.output.to(sums.dtype), counts + member.sum(dim=0)
-        sums, counts = _distributed.sum_over_ranks(sums), _distributed.sum_over_ranks(counts)
+            rows = self.sound(Rows(batch.output, batch.y, batch.valid, {}))
+            member = targets.membership(rows.y, len(self.names), sums.dtype)
+            sums, counts = sums + member.T @ rows.output.to(sums.dtype), counts + member.sum(dim=0)
+        sums, counts = self.ranks.sum(sums, counts)
         self.fitted_mean, self.fitted_count = sums / counts.clamp_min(_tiny(counts))[:, None], counts
 
     def _warn_once(self, rows: int) -> None:
         if torch.compiler.is_compiling() or self._warned or self.memory:
             return
-        if rows * _distributed.world_size() < 2 * len(self.names):
+        if rows * self.ranks.size() < 2 * len(self.names):
             self._warned = True
             text = "AdaptiveLabels sees fewer than 2 samples of a class in a batch on average, so its means are noise"
             warnings.warn(

@@ -38,7 +38,8 @@ class Retrospection(Criterion):
         hard: γ in [0, 1], the share that the true label keeps to the end.
         top: how many classes to remember of each sample, 1 to K − 1; None remembers all.
         first_epoch: the number of the first epoch in c, 0 or 1.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)``; index like y, a whole number per sample.

@@ -23,7 +23,8 @@ class ConfidencePenalty(Criterion):
     Args:
         labels: a number of classes, their names, or a LabelSpace.
         strength: β, at least 0.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.

@@ -45,7 +45,8 @@ class MixedCrossEntropy(Criterion):
         margin: c, by how much the class stays ahead of any other (``"entry"``); a number, or one per class.
         row_penalty, high_penalty, low_penalty, margin_penalty: α, β, γ and η of eq. (10) and (11).
         exponent: p ≥ 1, the norm of the penalties.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.
@@ -121,7 +122,7 @@ class MixedCrossEntropy(Criterion):
         self.option("margin_penalty", margin_penalty, low=0)
         self._keep_margin(margin)
         self.source, self.hops = space.relations().source, space.hops
-        self.register_buffer("relations", space.relations().matrix.clone())
+        self.constant("relations", space.relations().matrix.clone())
         if self.learn is not None:
             self._make_parameters(float(smoothing))
 
@@ -141,7 +142,7 @@ class MixedCrossEntropy(Criterion):
         each = _checks.class_vector(type(self).__name__, "margin", margin, len(self.names)).float()
         if bool((each >= 1).any()):
             raise _checks.fail(type(self).__name__, "margin", "numbers in [0, 1)", f"{each.max().item():g}")
-        self.register_buffer("margin", each)
+        self.constant("margin", each)
 
     def _make_parameters(self, epsilon: float) -> None:
         count = len(self.names)

@@ -7,8 +7,10 @@ import torch
 from torch import Tensor
 
 from labelspace import _room
+from labelspace._devices import may_look_at
 from labelspace.criteria import divergences, kernels, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
+from labelspace.criteria.known import likeliest
 from labelspace.criteria.statistics import RowSum
 from labelspace.space import LabelSpace, kept_mass
 
@@ -31,7 +33,8 @@ class OnlineSmoothing(Criterion):
         both: weigh both terms 1 instead of 1−σ and σ.
         freeze: a row stops changing once its maximum has reached this value.
         commit_every: commit every so many steps instead of at the end of the epoch.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.
@@ -100,20 +103,25 @@ class OnlineSmoothing(Criterion):
         return [Term(divergences.soft_cross_entropy(output, target))]
 
     def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | None:
-        """Return the same by torch's own kernel; mixed labels have none."""
+        """Return the same by a kernel; mixed labels have none."""
         if targets.is_soft(y):
             return None
         sigma = self.smoothing.item()
         own, spread = (1.0, 1.0) if self.both else (1 - sigma, sigma)
-        return kernels.cross_entropy(output, self._rows(y, own, spread, self.label_matrix, output), share)
+        return kernels.soft_cross_entropy(output, self._rows(y, own, spread, self.label_matrix, output), share)
 
     def observe(self, output: Tensor, y: Tensor) -> dict[str, Tensor | RowSum]:
         """Return the summed softmax and the number of correctly classified samples of each class."""
         label = targets.hard(y)
+        seen = (label >= 0).sum().to(output.dtype)
+        if may_look_at(output):
+            places = (likeliest(output) == label).nonzero().squeeze(1)
+            row, p = label[places], torch.softmax(output.index_select(0, places), dim=-1)
+            return {"mass": RowSum(row, p), "count": RowSum(row, torch.ones_like(p[:, 0])), "seen": seen}
         right = (output.argmax(dim=-1) == label).to(output.dtype)
         row = label.clamp_min(0)
         mass = RowSum(row, torch.softmax(output, dim=-1) * right.unsqueeze(1))
-        return {"mass": mass, "count": RowSum(row, right), "seen": (label >= 0).sum().to(output.dtype)}
+        return {"mass": mass, "count": RowSum(row, right), "seen": seen}
 
     def commit(self, gathered: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the mean softmax per class."""

@@ -21,7 +21,8 @@ class SemanticSmoothing(Criterion):
         labels: a LabelSpace; vectors and costs are turned into relations. A compressed one of more than 8,192 classes
             stays so.
         smoothing: σ in [0, 1], the mass that leaves the class.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.
@@ -61,7 +62,7 @@ class SemanticSmoothing(Criterion):
         self.source, self.hops = known.source, known.hops
         # of many classes the rule alone is kept, which is no part of the state: it comes with the space
         self.rule = None if fits(len(space)) else known.rule
-        self.register_buffer("relations", known.matrix.clone() if self.rule is None else None)
+        self.constant("relations", known.matrix.clone() if self.rule is None else None)
         self._rows = targets.TargetRows()
 
     def terms(self, output: Tensor, y: Tensor) -> list[Term]:
@@ -75,13 +76,14 @@ class SemanticSmoothing(Criterion):
         return [Term(divergences.soft_cross_entropy(output, target))]
 
     def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | None:
-        """Return the same by torch's own kernel; a rule makes its rows anew for every batch."""
-        if self.rule is not None:
+        """Return the same by a kernel; a rule makes its rows anew for every batch."""
+        if self.rule is not None or y.requires_grad:
             return None
         relations, sigma = self.relations, self.smoothing.item()
         if targets.is_soft(y):
-            return kernels.cross_entropy(output, targets.smoothed(relations.to(output.dtype), y, self.smoothing), share)
-        return kernels.cross_entropy(output, self._rows(y, 1 - sigma, sigma, relations, output), share)
+            mixed = targets.smoothed(relations.to(output.dtype), y, self.smoothing)
+            return kernels.soft_cross_entropy(output, mixed, share)
+        return kernels.soft_cross_entropy(output, self._rows(y, 1 - sigma, sigma, relations, output), share)
 
     def label_space(self) -> LabelSpace:
         """Return the relations it was built from."""

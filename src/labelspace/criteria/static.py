@@ -53,7 +53,8 @@ class StaticLabels(Criterion):
         scale: what the rows are multiplied by; ``"auto"`` (default) gives their entries a root mean square of ½ over
             all classes, 1 takes them as given, as both presets do. It is saved with the weights that were trained on
             it; ``label_space()`` returns the rows as given.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, D)`` or ``(N, D, d…)``; y class indices ``(N, d…)`` or probabilities ``(N, K, d…)``.
@@ -101,7 +102,7 @@ class StaticLabels(Criterion):
         self.loss = str(self.choose("loss", chosen["loss"], ["huber", "mse", "cosine"]))
         self.kind = space.kind
         self.source, self.hops = space.source, space.hops
-        self.register_buffer("label_matrix", _distinct(space).clone())
+        self.constant("label_matrix", _distinct(space).clone())
         self.option("scale", _factor(chosen["scale"], space.matrix), low=0, open_low=True)
         # unlike other options it is saved: weights trained on one scale predict nonsense on another
         self.register_buffer("scale", self.scale)

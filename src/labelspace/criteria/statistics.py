@@ -3,15 +3,27 @@
 These tensors are deliberately not registered buffers: DistributedDataParallel overwrites every rank's buffers with
 rank 0's before each forward, which would silently drop what the other ranks have counted. A memory is the same on
 every rank, but sending a row per training sample before each forward would take longer than the forward.
+
+They live in a module of their own all the same, which names them to whoever asks it alone and not the module around it:
+so torch's distributed checkpoints find them, and DistributedDataParallel does not.
 """
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import ClassVar, NamedTuple, final
 
 import torch
 from torch import Tensor, nn
 
-from labelspace import _distributed
+from labelspace import _sharded
+from labelspace._distributed import ALL, Ranks
+from labelspace.criteria.options import OptionsModule
+from labelspace.criteria.soundness import Rows
+
+UNGATHERED = (
+    "state_dict() in mid-epoch holds what a criterion has observed on this rank, not what it has on others."
+    " Call learner.gather() on every rank before it, or criterion.gather()."
+)
 
 
 class RowSum(NamedTuple):
@@ -21,13 +33,15 @@ class RowSum(NamedTuple):
     values: Tensor  # (n, …)
 
 
-class Statistics:
+@final
+class Statistics(nn.Module):
     """Sums over samples, tables with one row per sample of the training set, and a memory that commits write.
 
     Args:
         sums: names and shapes of statistics that are added up.
         tables: names and ``(shape, dtype)`` of per-sample tables, whose rows are overwritten.
         memory: names and ``(shape, dtype)`` of committed per-sample tensors: never cleared, the same on every rank.
+        ranks: that count together.
     """
 
     def __init__(
@@ -35,13 +49,19 @@ class Statistics:
         sums: Mapping[str, tuple[int, ...]],
         tables: Mapping[str, tuple[tuple[int, ...], torch.dtype]],
         memory: Mapping[str, tuple[tuple[int, ...], torch.dtype]],
+        ranks: Ranks = ALL,
     ) -> None:
         """Allocate everything as zeros, so that compiled code never meets a new tensor."""
+        super().__init__()
+        self.ranks = ranks
         self.sums = {name: torch.zeros(shape) for name, shape in sums.items()}
         self.tables = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in tables.items()}
         self.memory = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in memory.items()}
         rows = next(iter(self.tables.values())).shape[0] if self.tables else 0
         self.seen = torch.zeros(rows, dtype=torch.bool)
+        self.alone = False  # whether this rank has counted what no other knows
+        self.saved: dict[str, Tensor] = {}  # what all had counted, on ranks that do not go on with it
+        self.quiet = False  # whether nothing is said of it: it was, or who saves brings ranks together afterwards
 
     def __bool__(self) -> bool:
         """Return whether there is anything to observe."""
@@ -49,6 +69,7 @@ class Statistics:
 
     def add(self, observed: Mapping[str, Tensor | RowSum], index: Tensor | None) -> None:
         """Add one batch's statistics; rows of tables go to ``index``, a negative index being left out."""
+        self.alone, self.saved = True, {}
         for name, value in observed.items():
             if isinstance(value, RowSum):
                 self.sums[name] = _added(self.sums[name], value)
@@ -57,14 +78,14 @@ class Statistics:
                 self.sums[name] = total + value.to(torch.promote_types(total.dtype, value.dtype))
             else:
                 assert index is not None
-                self._write(self.tables[name], value, index)
+                self.tables[name] = self._written(self.tables[name], value, index)
         if self.tables and index is not None:
-            self._write(self.seen, torch.ones_like(index, dtype=torch.bool), index)
+            self.seen = self._written(self.seen, torch.ones_like(index, dtype=torch.bool), index)
 
     @staticmethod
-    def _write(table: Tensor, value: Tensor, index: Tensor) -> None:
+    def _written(table: Tensor, value: Tensor, index: Tensor) -> Tensor:
         if index.shape[0] == 0:
-            return
+            return table
         # So that no shape depends on the data, an ignored sample repeats what the last valid one writes. A row of its
         # own choice could undo what another sample of the batch has written there; with no valid sample at all, row 0
         # is rewritten with what it holds.
@@ -73,13 +94,17 @@ class Statistics:
         place = torch.where(keep, index, index[last]).clamp_min(0)
         tail = [1] * (value.ndim - 1)
         repeated = torch.where(keep.reshape(-1, *tail), value, value[last]).to(table.dtype)
-        table.index_copy_(0, place, torch.where(keep[last].reshape(-1, *tail), repeated, table[place]))
+        rows = torch.where(keep[last].reshape(-1, *tail), repeated, table[place])
+        if torch._C._functorch.peek_interpreter_stack() is not None:
+            # a transform forbids changes of what it did not make
+            return table.index_copy(0, place, rows)
+        return table.index_copy_(0, place, rows)
 
     def gathered(self) -> dict[str, Tensor]:
         """Return the statistics of all ranks together, ``seen`` among them where there are tables."""
-        together = {name: _distributed.sum_over_ranks(total) for name, total in self.sums.items()}
+        together = dict(zip(self.sums, self.ranks.sum(*self.sums.values()), strict=True))
         if self.tables:
-            seen, tables = _distributed.merge_rows(self.seen, self.tables)
+            seen, tables = self.ranks.merge_rows(self.seen, self.tables)
             together |= {"seen": seen, **tables}
         return together
 
@@ -89,47 +114,85 @@ class Statistics:
 
     def clear(self) -> None:
         """Forget what was observed; the memory stays."""
+        self.alone, self.saved = False, {}
         self.sums = {name: torch.zeros_like(total) for name, total in self.sums.items()}
         self.tables = {name: torch.zeros_like(table) for name, table in self.tables.items()}
         self.seen = torch.zeros_like(self.seen)
 
     def gather(self) -> None:
-        """Move what all ranks have seen to rank 0, so that its checkpoint holds everything."""
-        together = self.gathered()
-        if _distributed.rank() != 0:
-            return self.clear()
-        return self.load({**together, **self.memory})
+        """Bring together what all ranks have seen, so that the checkpoint of any of them holds everything."""
+        self.load({**self.gathered(), **self.memory})
 
     def load(self, saved: Mapping[str, Tensor]) -> None:
-        """Take over what was saved; ranks other than 0 start with nothing observed, or they would count twice."""
+        """Take over what was saved: rank 0 goes on with it, others would count it twice and keep it to be saved."""
         for name, mine in self.memory.items():
             self.memory[name] = saved[name].detach().clone().to(mine.device)
-        if _distributed.rank() != 0:
-            return self.clear()
-        for store in (self.sums, self.tables):
-            for name, mine in store.items():
-                store[name] = saved[name].detach().clone().to(mine.device)
-        if self.tables:
-            self.seen = saved["seen"].detach().clone().to(self.seen.device)
-        return None
-
-    def mismatches(self, saved: Mapping[str, Tensor | None], prefix: str) -> list[str]:
-        """Return what keeps saved statistics from being loaded: shapes that differ."""
-        state = self.state()
-        pairs = [(name, state[name].shape, tensor.shape) for name, tensor in saved.items() if tensor is not None]
-        text = "size mismatch for {}statistics.{}: the checkpoint has {}, this criterion {}"
-        return [text.format(prefix, name, tuple(theirs), tuple(mine)) for name, mine, theirs in pairs if mine != theirs]
+        own = {name: saved[name].detach().clone().to(mine.device) for name, mine in self.local().items()}
+        self.clear()
+        if self.ranks.rank() != 0:
+            self.saved = own
+            return
+        self.sums = {name: own[name] for name in self.sums}
+        self.tables = {name: own[name] for name in self.tables}
+        self.seen = own.get("seen", self.seen) if self.tables else self.seen
 
     def state(self) -> dict[str, Tensor]:
         """Return everything by name, to be saved."""
-        return {**self.sums, **self.tables, **({"seen": self.seen} if self.tables else {}), **self.memory}
+        return {**self.local(), **self.memory, **self.saved}
 
-    def apply(self, function: Callable[[Tensor], Tensor]) -> None:
-        """Apply a device or dtype change; sums stay in float32 or better."""
-        self.sums = {name: function(total) for name, total in self.sums.items()}
-        self.tables = {name: table.to(function(table).device) for name, table in self.tables.items()}
-        self.memory = {name: table.to(function(table).device) for name, table in self.memory.items()}
-        self.seen = function(self.seen)
+    def __getattr__(self, name: str) -> Tensor:
+        """Return a tensor by its name in a checkpoint, where distributed checkpoints look for it."""
+        for store in ("saved", "sums", "tables", "memory"):
+            if name in self.__dict__.get(store, {}):
+                found: Tensor = self.__dict__[store][name]
+                return found
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def extra_repr(self) -> str:
+        """Return names and shapes."""
+        return ", ".join(f"{name} {tuple(tensor.shape)}" for name, tensor in self.state().items())
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """Yield everything by name; a module that holds this one does not, it looks at what is registered."""
+        for name, tensor in self.state().items():
+            yield f"{prefix}.{name}" if prefix else name, tensor
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Statistics":
+        # sums stay in float32 or better, as the criterion sees to; what is kept of samples stays as narrow as it is
+        self.sums = {name: fn(total) for name, total in self.sums.items()}
+        self.tables = {name: table.to(fn(table).device) for name, table in self.tables.items()}
+        self.memory = {name: table.to(fn(table).device) for name, table in self.memory.items()}
+        self.saved = {name: tensor.to(fn(tensor).device) for name, tensor in self.saved.items()}
+        self.seen = fn(self.seen)
+        return self
+
+    def _save_to_state_dict(self, destination: dict[str, Tensor], prefix: str, keep_vars: bool) -> None:
+        if self.alone and not self.quiet and self.ranks.size() > 1:
+            self.quiet = True
+            warnings.warn(UNGATHERED, stacklevel=3)
+        destination.update({f"{prefix}{name}": tensor.detach() for name, tensor in self.state().items()})
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Mapping[str, Tensor],
+        prefix: str,
+        metadata: object,
+        strict: bool,
+        missing: list[str],
+        unexpected: list[str],
+        errors: list[str],
+    ) -> None:
+        state = {f"{prefix}{name}": tensor for name, tensor in self.state().items()}
+        missing.extend(name for name in state if name not in state_dict)
+        if strict:
+            unexpected.extend(name for name in state_dict if name.startswith(prefix) and name not in state)
+        pairs = [(name, state_dict[name].shape, mine.shape) for name, mine in state.items() if name in state_dict]
+        text = "size mismatch for {}: the checkpoint has {}, this criterion {}"
+        errors.extend(text.format(name, tuple(theirs), tuple(mine)) for name, theirs, mine in pairs if theirs != mine)
+        if len(pairs) == len(state) and not errors:
+            self.load({name.removeprefix(prefix): state_dict[name] for name in state})
 
 
 def _added(total: Tensor, added: RowSum) -> Tensor:
@@ -140,13 +203,20 @@ def _added(total: Tensor, added: RowSum) -> Tensor:
     return total.index_add_(0, added.rows, added.values.to(wide))
 
 
-class StatisticsModule(nn.Module):
+class StatisticsModule(OptionsModule):
     """A module that observes batches and commits what it saw; its ``statistics`` are saved and loaded with it."""
 
     statistics: Statistics
     commit_every: int | None
     global_mean: bool
+    same_on_ranks: ClassVar[bool] = False  # whether every rank observes the same, so that one's are all
     steps_observed: Tensor
+
+    def _hold(self, statistics: Statistics) -> None:
+        if statistics or statistics.memory:
+            self.statistics = statistics
+        else:
+            self.__dict__["statistics"] = statistics  # no part of the module: nothing to move, to save or to show
 
     def observe(self, output: Tensor, y: Tensor) -> Mapping[str, Tensor | RowSum]:
         """Return this batch's statistics by name; pure. Running methods only."""
@@ -156,14 +226,14 @@ class StatisticsModule(nn.Module):
         """Return new values of buffers from the gathered statistics; pure. Running methods only."""
         raise NotImplementedError
 
-    def _observe(self, output: Tensor, y: Tensor, valid: Tensor | None, extras: Mapping[str, Tensor]) -> None:
+    def _observe(self, rows: Rows) -> None:
         with torch.no_grad():
-            index = extras.get("index")
+            index = rows.extras.get("index")
             place = None if index is None else index.long()
-            if place is not None and valid is not None:
-                place = torch.where(valid, place, -1)
-            given = {name: value.detach() for name, value in extras.items()}
-            self.statistics.add(self.observe(output.detach(), y.detach(), **given), place)
+            if place is not None and rows.valid is not None:
+                place = torch.where(rows.valid, place, -1)
+            given = {name: value.detach() for name, value in rows.extras.items()}
+            self.statistics.add(self.observe(rows.output.detach(), rows.y.detach(), **given), place)
             if self.commit_every is not None:
                 self._commit_in_step(self.commit_every)
 
@@ -173,7 +243,8 @@ class StatisticsModule(nn.Module):
             # in a compiled step the choice is made by a tensor: a branch in Python would compile every step anew
             if not torch.compiler.is_compiling() and int(self.steps_observed) % every != 0:
                 return
-        new = self.commit(self.statistics.gathered() if self.global_mean else self.statistics.local())
+        alone = self.same_on_ranks or not self.global_mean
+        new = self.commit(self.statistics.local() if alone else self.statistics.gathered())
         if every == 1 or not torch.compiler.is_compiling():
             self._rebind(new)
             self.statistics.clear()
@@ -191,31 +262,6 @@ class StatisticsModule(nn.Module):
             if name in memory:
                 memory[name] = value.to(memory[name])
             elif name in self._parameters:
-                # the object stays, so that an optimiser goes on with it; only its numbers are others
-                self.get_parameter(name).data = value.detach().to(getattr(self, name))
+                _sharded.put(value, self.get_parameter(name))
             else:
                 setattr(self, name, value.to(getattr(self, name)))
-
-    def _save_to_state_dict(self, destination: dict[str, Tensor], prefix: str, keep_vars: bool) -> None:
-        super()._save_to_state_dict(destination, prefix, keep_vars)
-        for name, tensor in self.statistics.state().items():
-            destination[f"{prefix}statistics.{name}"] = tensor.detach()
-
-    def _load_from_state_dict(
-        self,
-        state_dict: dict[str, Tensor],
-        prefix: str,
-        metadata: dict[str, object],
-        strict: bool,
-        missing: list[str],
-        unexpected: list[str],
-        errors: list[str],
-    ) -> None:
-        names = list(self.statistics.state())
-        saved = {name: state_dict.pop(f"{prefix}statistics.{name}", None) for name in names}
-        absent = [f"{prefix}statistics.{name}" for name, tensor in saved.items() if tensor is None]
-        missing.extend(absent)
-        errors.extend(self.statistics.mismatches(saved, prefix))
-        if not absent and not errors:
-            self.statistics.load({name: tensor for name, tensor in saved.items() if tensor is not None})
-        super()._load_from_state_dict(state_dict, prefix, metadata, strict, missing, unexpected, errors)

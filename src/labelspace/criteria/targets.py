@@ -5,7 +5,7 @@ of zeros for an ignored sample. The functions here hide which of the two it is.
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypedDict
 
 import torch
@@ -165,13 +165,15 @@ class Tuned(NamedTuple):
 class Common(TypedDict, total=False):
     """What every criterion takes beside its own options; ``Criterion`` says what they are and their defaults."""
 
-    weight: Tensor | Sequence[float] | None
+    weight: Tensor | Sequence[float] | Mapping[str, float] | None
     ignore_index: int
     reduction: Reduction
     class_dim: int
     preset: str | None
     global_mean: bool
+    process_group: object
     validate: bool
+    classes: Sequence[str] | None
 
 
 def with_common(own: Callable[..., None], common: Callable[..., None]) -> inspect.Signature:

@@ -33,7 +33,8 @@ class VirtualTeacher(Criterion):
         temperature: τ > 0.
         multiplier: m, a factor of the divergence: 1, or 100 in preset ``"reference"``.
         average: divide the divergence by the number of ``"samples"``, or of samples times ``"classes"``.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.
@@ -93,16 +94,17 @@ class VirtualTeacher(Criterion):
         return [Term(divergences.soft_cross_entropy(output, target) - share * entropy)]
 
     def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | None:
-        """Return the same by torch's own kernel."""
+        """Return the same by a kernel; mixed labels have none."""
         if targets.is_soft(y):
             return None
         count, strength = len(self.names), self.strength.item()
         own, other = self._two()
         part = strength * self.multiplier.item() / (count if self.average == "classes" else 1)
         entropy = -sum(times * v * math.log(v) for times, v in ((1, own), (count - 1, other)) if v > 0)
-        target = self._rows(y, 1 - strength + part * (own - other), part * other, count, output)
+        careful = lambda output: self.terms(output, y)[0].values  # noqa: E731
         total = share.sum() if isinstance(share, Tensor) else share * y.shape[0]
-        return kernels.cross_entropy(output, target, share) - part * entropy * total
+        own, other = 1 - strength + part * own, part * other
+        return kernels.even_cross_entropy(output, y, own, other, self._rows, share, careful) - part * entropy * total
 
     def _two(self) -> tuple[float, float]:
         """Return what the teacher gives the class and each other one."""

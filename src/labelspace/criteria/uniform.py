@@ -24,7 +24,8 @@ class UniformSmoothing(Criterion):
     Args:
         labels: a number of classes, their names, or a LabelSpace.
         smoothing: ε in [0, 1], the mass given to all classes together.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)`` or probabilities like output.
@@ -67,12 +68,13 @@ class UniformSmoothing(Criterion):
         return [Term((1 - self.smoothing) * own + (self.smoothing / len(self.names)) * spread)]
 
     def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | None:
-        """Return the same by torch's own kernel."""
+        """Return the same by a kernel; mixed labels have none."""
         if targets.is_soft(y):
             return None
         epsilon, count = self.smoothing.item(), len(self.names)
-        target = self._rows(y, 1 - epsilon, epsilon / count, count, output)
-        return kernels.cross_entropy(output, target, share)
+        careful = lambda output: self.terms(output, y)[0].values  # noqa: E731
+        other = epsilon / count
+        return kernels.even_cross_entropy(output, y, 1 - epsilon + other, other, self._rows, share, careful)
 
     def label_space(self) -> LabelSpace:
         """Return relations of ``1/K``, the diagonal included, so that ``targets(ε)`` is the T of this loss."""

@@ -1,9 +1,12 @@
 """Zipf's label smoothing: the other classes share mass by their rank in the model's own output."""
 
+import functools
+import math
 from typing import Unpack, final
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from labelspace import _checks
@@ -33,7 +36,8 @@ class ZipfSmoothing(Criterion):
         labels: a number of classes, their names, or a LabelSpace.
         strength: λ, at least 0.
         votes: ``"logits"`` (default) or ``"dense"``, which needs ``features=``: the class scores at each position.
-        weight, ignore_index, reduction, class_dim, preset, global_mean, validate: as in ``Criterion``.
+        weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
+            ``Criterion``.
 
     Shape:
         output ``(N, K)`` or ``(N, K, d…)``; y class indices ``(N, d…)``; features ``(N, K, positions…)`` with an
@@ -91,9 +95,9 @@ class ZipfSmoothing(Criterion):
         """Return the same by a kernel, of ranks by logits in single precision that rule nothing out."""
         if features is not None or output.dtype != torch.float32 or len(self.names) < 2:
             return None
-        mass = _one_by_rank(output.detach())
+        found = _one_by_rank(output.detach())
         careful = lambda output: self.terms(output, y)[0].values  # noqa: E731
-        return None if mass is None else kernels.ranked(output, y, mass, self.strength.item(), share, careful)
+        return None if found is None else kernels.ranked(output, y, *found, self.strength.item(), share, careful)
 
     def label_space(self) -> LabelSpace:
         """Return uniform relations: ranks are a sample's own, before one is seen all other classes are alike."""
@@ -116,29 +120,42 @@ def _ranks(scores: Tensor) -> Tensor:
     return torch.searchsorted(descending.sort(dim=-1).values, descending) + 1
 
 
-def _one_by_rank(scores: Tensor) -> Tensor | None:
-    """Return ``1/rank`` as ``_ranks`` has them, by numpy's sort, on a CPU many times faster than torch's.
+def _one_by_rank(scores: Tensor) -> tuple[Tensor, Tensor | float] | None:
+    """Return ``m = 1/rank`` as ``_ranks`` has them, and ``Σ m·log m``; None where something is not finite.
 
-    None where something is not finite. A score's bits, the order of negative ones turned round, sort as the score does;
-    with its place in the lower half of a word one sort gives both.
+    By numpy's sort, on a CPU many times faster than torch's. A score's bits, the order of negative ones turned round,
+    sort as the score does; with its place in the lower half of a word one sort gives both.
     """
-    keys = (scores + 0.0).numpy().view(np.int32)  # which makes −0 the 0 that it equals
-    # falling: the complement of a rising key
-    falling = np.where(keys < 0, keys & 0x7FFFFFFF, ~keys).astype(np.int64)
-    words = np.sort((falling << 32) | np.arange(scores.shape[1]), axis=1)
-    order, ends = words & 0xFFFFFFFF, words[:, [0, -1]] & 0xFFFFFFFF
-    if not bool(torch.isfinite(scores.gather(1, torch.from_numpy(ends))).all()):
+    low, high = scores.aminmax()
+    if not math.isfinite(low.item()) or not math.isfinite(high.item()):
         return None
-    places = torch.arange(1, scores.shape[1] + 1, dtype=scores.dtype)
-    falling_mass = torch.empty_like(scores).copy_(1 / places)
-    tied = np.flatnonzero((words.reshape(-1)[1:] >> 32) == (words.reshape(-1)[:-1] >> 32)) + 1
+    keys = (scores + 0.0).numpy().view(np.int32)  # which makes −0 the 0 that it equals
+    falling_keys = keys >> 31
+    falling_keys &= 0x7FFFFFFF
+    falling_keys ^= keys
+    words = np.invert(falling_keys, out=falling_keys).astype(np.int64)  # falling: the complement of a rising key
+    words <<= 32
+    words |= np.arange(scores.shape[1])
+    words.sort(axis=1)
+    order = words & 0xFFFFFFFF
+    falling, known_sum = _falling(scores.shape[1])
+    mass = torch.empty_like(scores).copy_(torch.from_numpy(falling))
+    tied = np.flatnonzero((words.reshape(-1)[1:] ^ words.reshape(-1)[:-1]).view(np.uint64) <= 0xFFFFFFFF) + 1
     tied = tied[tied % scores.shape[1] != 0]  # the last of a row and the first of the next are no pair
     if len(tied):
         # a run of equals, which are few, has the rank of the place before its first
         starts = np.maximum.accumulate(np.where(np.diff(tied, prepend=-1) != 1, tied, 0)) - 1
-        flat = falling_mass.view(-1)
+        flat = mass.view(-1)
         flat[torch.from_numpy(tied)] = flat[torch.from_numpy(starts)]
-    return torch.empty_like(scores).scatter_(1, torch.from_numpy(order), falling_mass)
+        known_sum = torch.xlogy(mass, mass).sum(dim=1, keepdim=True)
+    return torch.empty_like(scores).scatter_(1, torch.from_numpy(order), mass), known_sum
+
+
+@functools.lru_cache(maxsize=8)
+def _falling(classes: int) -> tuple[NDArray[np.float32], Tensor | float]:
+    """Return ``m = 1/rank`` of ranks from 1, and ``Σ m·log m``."""
+    mass = 1 / np.arange(1, classes + 1)
+    return mass.astype(np.float32), float((mass * np.log(mass)).sum())
 
 
 def _votes(features: Tensor, count: int) -> Tensor:

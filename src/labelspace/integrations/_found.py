@@ -38,6 +38,12 @@ def check_optimized(owner: str, criterion: Criterion, optimizers: Iterable[Optim
         raise _checks.fail(owner, "optimizer", "one that has the parameters of the criterion", got, remedy)
 
 
+def say_nothing_of_ranks(module: nn.Module) -> None:
+    """Let the criteria of a module not warn of checkpoints that ``put_statistics`` makes whole later."""
+    for criterion in criteria_in(module).values():
+        criterion.statistics.quiet = True
+
+
 def put_statistics(module: nn.Module, state: MutableMapping[str, Tensor]) -> None:
     """Write into a checkpoint what the criteria of all ranks have counted; every rank calls it.
 

@@ -13,7 +13,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from labelspace import _checks
-from labelspace.integrations._found import put_statistics
+from labelspace.integrations._found import put_statistics, say_nothing_of_ranks
 
 
 def keep_statistics(accelerator: Any) -> Any:
@@ -23,7 +23,7 @@ def keep_statistics(accelerator: Any) -> Any:
     accumulated batches are one large batch where all are of the same size and none has ignored labels.
 
     Args:
-        accelerator: that has prepared a ``Learner``, or will.
+        accelerator: that has prepared a ``Learner``.
 
     Returns:
         A handle whose ``remove()`` undoes it.
@@ -40,4 +40,6 @@ def keep_statistics(accelerator: Any) -> Any:
         for model, state in zip(models, weights, strict=True):
             put_statistics(model, state)
 
+    for model in accelerator._models:
+        say_nothing_of_ranks(model)
     return accelerator.register_save_state_pre_hook(gathered)

@@ -6,14 +6,16 @@
 ``LabelTrainer`` is made of two parts that can be given to any other Trainer: ``loss_function`` and ``LabelCallback``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from labelspace import _checks, _distributed, _packages
+from labelspace._returned import Getter, features_of, output_of
 from labelspace.criteria.base import Criterion
+from labelspace.criteria.layout import ROUNDED
 from labelspace.criteria.targets import IGNORED
 from labelspace.integrations._found import check_criterion, check_optimized
 from labelspace.integrations.trackers import log_labels
@@ -21,7 +23,6 @@ from labelspace.integrations.trackers import log_labels
 transformers = _packages.optional("labelspace.integrations.huggingface", "transformers", "hf")
 Callback: Any = transformers.TrainerCallback
 Trainer: Any = transformers.Trainer
-Getter = Callable[[Any], Tensor]
 PLACE = "label_criterion"  # where the model holds the criterion
 
 
@@ -52,7 +53,10 @@ def loss_function(
         >>> loss({"logits": torch.zeros(4, 2)}, torch.tensor([0, 1, 1, -100]), num_items_in_batch=6)  # of 3 of them
         tensor(0.3466)
     """
-    check_criterion("loss_function", criterion)
+    if check_criterion("loss_function", criterion).reduction != "mean":
+        remedy = "It is weighed by its share of the labels of a step."
+        expected = "one with reduction='mean'"
+        raise _checks.fail("loss_function", "criterion", expected, f"reduction={criterion.reduction!r}", remedy)
 
     def loss(outputs: Any, labels: Tensor | None, num_items_in_batch: Tensor | float | None = None) -> Tensor:
         output, y, extras = _called(criterion, outputs, labels, features, shift)
@@ -193,8 +197,11 @@ def _called(
     if labels is None:
         remedy = "If the model's forward takes no labels, keep them with TrainingArguments(label_names=['labels'])."
         raise _checks.fail("loss_function", "labels", "given with every batch", None, remedy)
-    output = outputs["logits"] if isinstance(outputs, Mapping) else outputs[0]
-    extras = {"features": _features(outputs, output, getter)} if "features" in criterion.needs else {}
+    output = output_of("loss_function", outputs)
+    extras = {}
+    if "features" in criterion.needs:
+        features = features_of("loss_function", outputs, output, getter)
+        extras = {} if features is None else {"features": features}
     if shift:
         output, labels = output[:, :-1], labels[:, 1:]
         extras = {name: value[:, :-1] for name, value in extras.items()}
@@ -211,24 +218,6 @@ def _placed(criterion: Criterion, values: Tensor) -> Tensor:
     return values.movedim(-1, criterion.class_dim) if values.ndim == 3 else values
 
 
-def _features(outputs: Any, output: Tensor, getter: Getter | None) -> Tensor:
-    if getter is not None:
-        return getter(outputs)
-    states = outputs.get("hidden_states") if isinstance(outputs, Mapping) else None
-    if states is None:
-        remedy = "Set model.config.output_hidden_states = True, or give features=."
-        raise _checks.fail("loss_function", "features", "in the output of the model", "no hidden states", remedy)
-    last = states[-1]
-    if last.shape[:-1] != output.shape[:-1]:
-        remedy = (
-            "Give features=lambda outputs: outputs.hidden_states[-1][:, 0], or whatever the head of the model reads."
-        )
-        got = f"hidden states of shape {tuple(last.shape)} for logits of {tuple(output.shape)}"
-        raise _checks.fail("loss_function", "features", "one row for each row of logits", got, remedy)
-    assert isinstance(last, Tensor)
-    return last
-
-
 def _weight(criterion: Criterion, y: Tensor) -> Tensor:
     """Return what labels weigh in the mean: their number without ignored ones, or the sum of their class weights."""
     weight = criterion.weight
@@ -239,9 +228,10 @@ def _weight(criterion: Criterion, y: Tensor) -> Tensor:
     if criterion.ignore_index >= 0:
         rows = rows * rows.new_tensor([place != criterion.ignore_index for place in range(rows.shape[-1])])
     mass = rows.sum(dim=-1)
+    counts = torch.where((mass - 1).abs() <= ROUNDED, 1, mass)  # as the loss counts them
     if weight is None:
-        return (mass > 0).sum()
-    return ((rows * weight.to(rows)).sum(dim=-1) / torch.where(mass > 0, mass, 1)).sum()
+        return counts.sum()
+    return (counts * (rows * weight.to(rows)).sum(dim=-1) / torch.where(mass > 0, mass, 1)).sum()
 
 
 def _check_ranks(args: Any, criterion: Criterion) -> None:

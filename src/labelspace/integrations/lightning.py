@@ -11,7 +11,7 @@ from typing import Any
 from torch import nn
 
 from labelspace import _checks, _packages
-from labelspace.integrations._found import check_optimized, criteria_in, put_statistics
+from labelspace.integrations._found import check_optimized, criteria_in, put_statistics, say_nothing_of_ranks
 from labelspace.integrations.trackers import log_labels
 
 Callback: Any = _packages.optional("labelspace.integrations.lightning", "lightning.pytorch", "lightning").Callback
@@ -50,6 +50,7 @@ class LabelCallback(Callback):
         if not found:
             remedy = "Hold it, or a Learner, as an attribute of the module."
             raise _checks.fail("LabelCallback", "pl_module", "a module with a criterion", "none", remedy)
+        say_nothing_of_ranks(pl_module)
         remedy = "Return an optimizer of learner.parameter_groups(weight_decay) from configure_optimizers."
         for criterion in found.values():
             check_optimized("configure_optimizers", criterion, trainer.optimizers, remedy)

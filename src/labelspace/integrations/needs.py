@@ -12,6 +12,7 @@ COLUMNS = {
     "index": "`index=`",
     "teacher": "`teacher=`",
     "end_epoch": "`end_epoch()`",
+    "predict": "`predict()`",
 }
 SUPPLIED = {"samples": 4, "epochs": 2, "in_features": 3}  # what a loop knows of itself, for a criterion to look at
 
@@ -23,8 +24,8 @@ def loop_needs(criterion: Criterion) -> tuple[str, ...]:
         criterion: as it was built: its options may change the answer.
 
     Returns:
-        Some of ``"parameters"`` (in the optimizer), ``"features"``, ``"index"``, ``"teacher"`` (with every call) and
-        ``"end_epoch"``; nothing for most.
+        Some of ``"parameters"`` (in the optimizer), ``"features"``, ``"index"``, ``"teacher"`` (with every call),
+        ``"end_epoch"`` and ``"predict"`` (or ``scores``: the largest output does not predict); nothing for most.
 
     Example:
         >>> from labelspace import LearnableSmoothing, OneHot, OnlineSmoothing
@@ -33,7 +34,8 @@ def loop_needs(criterion: Criterion) -> tuple[str, ...]:
     """
     learns = any(parameter.requires_grad for parameter in criterion.parameters())
     counts = bool(criterion.statistics) and criterion.commit_every is None
-    asked = {"parameters": learns, "end_epoch": counts, **dict.fromkeys(criterion.needs, True)}
+    nearest = not criterion.argmax_predicts
+    asked = {"parameters": learns, "end_epoch": counts, "predict": nearest, **dict.fromkeys(criterion.needs, True)}
     return tuple(name for name in COLUMNS if asked.get(name, False))
 
 
@@ -44,11 +46,10 @@ def needs_table(names: Sequence[str] | None = None) -> str:
         names: of methods; all by default.
 
     Example:
-        >>> print(needs_table(["onehot", "ols"]))
-        | method | nothing | its parameters in the optimizer | `features=` | `index=` | `teacher=` | `end_epoch()` |
-        |---|---|---|---|---|---|---|
-        | `onehot` | ● | | | | | |
-        | `ols` | | | | | | ● |
+        >>> print(needs_table(["onehot", "ols"]).partition("|---|")[2])
+        ---|---|---|---|---|---|---|
+        | `onehot` | ● | | | | | | |
+        | `ols` | | | | | | ● | |
     """
     titles = ["method", "nothing", *COLUMNS.values()]
     lines = [f"| {' | '.join(titles)} |", f"|{'---|' * len(titles)}"]

@@ -40,11 +40,14 @@ class LabelSpaceNet(Classifier):
         """Build the criterion; check that it is one, and that it knows the classes in their order."""
         super().initialize_criterion()
         names = check_criterion("LabelSpaceNet", self.criterion_).names
+        if self.predict_nonlinearity != "auto" and not self.criterion_.argmax_predicts:
+            expected = f"'auto' for {type(self.criterion_).__name__}, whose largest output does not predict"
+            raise _checks.fail("LabelSpaceNet", "predict_nonlinearity", expected, repr(self.predict_nonlinearity))
         known = () if self.classes is None else tuple(self.classes)
         given = tuple(str(name) for name in known if isinstance(name, str))
         if given and given != names:
             got = f"{_checks.listed(names)} for classes {_checks.listed(given)}"
-            remedy = "Put the space into their order: criterion__labels=space.subset(list(classes))."
+            remedy = "Put the space into their order: criterion__classes=classes."
             raise _checks.fail("LabelSpaceNet", "criterion", "one for the classes in their order", got, remedy)
         return self
 

@@ -72,7 +72,7 @@ class LabelTask(Task):
         """Hold model and criterion as one module."""
         super().__init__(**others)
         self.trainable_module: nn.Module = Trained(model, check_criterion("LabelTask", criterion).to(self.device))
-        self._looked = False
+        self._looked = self._told = False
 
     @property
     def criterion(self) -> Criterion:
@@ -114,6 +114,10 @@ class LabelTask(Task):
     def get_eval_model(self, module: nn.Module | None = None, ema: bool = False) -> nn.Module | None:
         """Return the model without the criterion."""
         chosen = module if module is not None else self.get_trainable_module(ema=ema)
+        if not self.criterion.argmax_predicts and not self._told:
+            self._told = True
+            text = f"The largest output does not predict with {type(self.criterion).__name__}"
+            warnings.warn(f"{text}, whose labels do: take task.scores(images) for accuracy.", stacklevel=2)
         return None if chosen is None else _unwrapped(chosen).model
 
     def get_task_state(self, module: nn.Module | None = None, ema: bool = False) -> dict[str, Any]:

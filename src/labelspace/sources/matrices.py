@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 import torch
+from torch import Tensor
 
 from labelspace import _checks
+from labelspace._entries import Frame, frame_names, slices, unframed
 from labelspace._inputs import Numbers
 from labelspace.compressed import OrderRows, TopRows, fits
 from labelspace.space import LabelSpace, kept_mass
@@ -83,19 +85,19 @@ def cost(matrix: Numbers, names: Sequence[str] | None = None) -> LabelSpace:
     """Return a cost space: ``matrix[i][j]`` is the price of calling a true ``i`` a ``j``.
 
     Args:
-        matrix: ``(K, K)``, non-negative, zero on the diagonal.
-        names: class names in the order of the rows; numbers if left out.
+        matrix: ``(K, K)``, non-negative, zero on the diagonal; or a DataFrame whose index and columns name the classes.
+        names: class names in the order of the rows; numbers if left out, or what the DataFrame names.
 
     Example:
         >>> prices = cost([[0, 1], [5, 0]], ["healthy", "ill"])
         >>> prices.nearest("ill")
         [('healthy', -5.0)]
     """
-    prices = _checks.matrix("cost", "matrix", matrix, square=True)
-    classes = _checks.class_names("cost", len(prices) if names is None else names)
-    if len(classes) != len(prices):
-        raise _checks.fail("cost", "names", f"{len(prices)} names, one per row of `matrix`", len(classes))
-    return LabelSpace(classes, prices, "cost", {"builder": "cost"})
+    classes, prices = _named("cost", matrix, names)
+    try:
+        return LabelSpace(classes, prices, "cost", {"builder": "cost"})
+    except _checks.InputError as error:
+        raise error.about(owner="cost") from None
 
 
 def confusion(matrix: Numbers, names: Sequence[str] | None = None) -> LabelSpace:
@@ -104,8 +106,8 @@ def confusion(matrix: Numbers, names: Sequence[str] | None = None) -> LabelSpace
     Correct predictions (the diagonal) are left out. A class that was never mistaken keeps its mass.
 
     Args:
-        matrix: ``(K, K)`` counts or rates; rows are true classes, columns predictions.
-        names: class names in the order of the rows; numbers if left out.
+        matrix: ``(K, K)`` counts or rates; rows are true classes, columns predictions. Or a DataFrame of them.
+        names: class names in the order of the rows; numbers if left out, or what the DataFrame names.
 
     Example:
         >>> confusion([[90, 8, 2], [10, 90, 0], [0, 0, 50]], ["cat", "dog", "car"]).matrix
@@ -113,10 +115,26 @@ def confusion(matrix: Numbers, names: Sequence[str] | None = None) -> LabelSpace
                 [1.0000, 0.0000, 0.0000],
                 [0.0000, 0.0000, 1.0000]])
     """
-    counts = _checks.matrix("confusion", "matrix", matrix, square=True)
-    classes = _checks.class_names("confusion", len(counts) if names is None else names)
-    if len(classes) != len(counts):
-        raise _checks.fail("confusion", "names", f"{len(counts)} names, one per row of `matrix`", len(classes))
-    if bool((counts < 0).any()):
-        raise _checks.fail("confusion", "matrix", "counts that are not negative", f"{counts.min().item():g}")
-    return LabelSpace(classes, kept_mass(counts.fill_diagonal_(0)), "relations", {"builder": "confusion"})
+    classes, counts = _named("confusion", matrix, names)
+    held = torch.empty(counts.shape, dtype=torch.float32)
+    for rows in slices(*counts.shape):
+        part = counts[rows].to(torch.float64, copy=True)
+        _checks.check_finite("confusion", "matrix", part, rows.start)
+        if bool((part < 0).any()):
+            raise _checks.fail("confusion", "matrix", "counts that are not negative", f"{part.min().item():g}")
+        part.diagonal(rows.start).zero_()
+        held[rows] = kept_mass(part, rows.start)
+    return LabelSpace(classes, held, "relations", {"builder": "confusion"})
+
+
+def _named(owner: str, matrix: Numbers, names: Sequence[str] | None) -> tuple[tuple[str, ...], Tensor]:
+    """Return the names of classes and a square table in their order."""
+    given: object = matrix
+    if isinstance(given, Frame):
+        names = frame_names(owner, given) if names is None else names
+        given = unframed(owner, given, _checks.class_names(owner, names), square=True)
+    table = _checks.table(owner, "matrix", given, square=True)
+    classes = _checks.class_names(owner, len(table) if names is None else names)
+    if len(classes) != len(table):
+        raise _checks.fail(owner, "names", f"{len(table)} names, one per row of `matrix`", len(classes))
+    return classes, table

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
 from labelspace.criteria.base import Criterion
+from labelspace.criteria.soundness import Rows
 from labelspace.learner import Learner
 
 PREFIX = "criterion."
@@ -103,7 +104,8 @@ class _Observing(nn.Module):
         statistics = self.criterion.statistics
         before, statistics.sums = statistics.sums, dict(sums)
         try:
-            statistics.add(self.criterion.observe(output, y), None)
+            rows = self.criterion.sound(Rows(output, y, None, {}))
+            statistics.add(self.criterion.observe(rows.output, rows.y), None)
             return statistics.sums
         finally:
             statistics.sums = before

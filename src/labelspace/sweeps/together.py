@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from labelspace.augment.named import Augment
+from labelspace.augment.mixing import mixups
+from labelspace.augment.named import Augment, share_of
 from labelspace.learner import Learner
 from labelspace.records import RunFolder
 from labelspace.sweeps.stacked import Stack
@@ -43,7 +44,10 @@ class Together:
         self.config, self.dataset = self.jobs[0].config, self.jobs[0].dataset
         # noise and order depend on nothing but the seed, what is mixed on how much is mixed too
         drawn = {(job.config.seed, job.config.augment): job for job in self.jobs}
-        self.draws = [(seed, Augment.parse(augment, self.dataset.kind)) for seed, augment in drawn]
+        self.seeds = [seed for seed, _ in drawn]
+        # a stack is mixed up by mixup alone
+        steps = [step for _, augment in drawn for step in Augment.parse(augment, self.dataset.kind).steps]
+        self.shares = [share_of(step) for step in steps]
         places = {key: place for place, key in enumerate(drawn)}
         self.draw_of = torch.tensor([places[job.config.seed, job.config.augment] for job in self.jobs])
         self.y = torch.stack([training_labels(job) for job in drawn.values()])
@@ -73,7 +77,7 @@ class Together:
 
     def _batches(self, epoch: int) -> Iterator[Tensor]:
         """Yield the rows of each batch for every draw, ``(draws, B)``."""
-        streams = [generator(seed, "order", epoch) for seed, _ in self.draws]
+        streams = [generator(seed, "order", epoch) for seed in self.seeds]
         order = torch.stack([torch.randperm(len(self.feed), generator=stream) for stream in streams])
         yield from in_batches(order, self.config.batch_size)
 
@@ -81,9 +85,10 @@ class Together:
         """Take one step and return the members' losses."""
         if self.config.augment:
             x, y = self._mixed(place, rows)
-            losses = self.stack.backward(x[self.draw_of], y[self.draw_of])
+            losses = self.stack.backward(x.index_select(0, self.draw_of), y.index_select(0, self.draw_of))
         else:
-            losses = self.stack.backward(self._samples(rows[self.draw_of]), self.y.gather(1, rows)[self.draw_of])
+            x, y = self._samples(rows), self.y.gather(1, rows)
+            losses = self.stack.backward(x.index_select(0, self.draw_of), y.index_select(0, self.draw_of))
         self._note_failures(place[0], "loss", losses)
         add_penalty(self.stack.parameters[f"model.{HEAD}"], self.config.head_l2)
         self.optimizer.step()
@@ -91,13 +96,10 @@ class Together:
 
     def _mixed(self, place: tuple[int, int], rows: Tensor) -> tuple[Tensor, Tensor]:
         """Return the samples and mixed labels of every draw, ``(draws, B, F)`` and ``(draws, B, K)``."""
-        x, y, classes = self._samples(rows), self.y.gather(1, rows), len(self.dataset.names)
-        found = [
-            augment(x[number], y[number], classes, generator(seed, "augmentation", *place))
-            for number, (seed, augment) in enumerate(self.draws)
-        ]
-        soft = torch.stack([labels for _, labels in found])
-        return torch.stack([samples for samples, _ in found]), soft / soft.sum(dim=-1, keepdim=True)
+        streams = [generator(seed, "augmentation", *place) for seed in self.seeds]
+        y = self.y.gather(1, rows)
+        x, soft = mixups(self._samples(rows), y, len(self.dataset.names), self.shares, streams)
+        return x, soft / soft.sum(dim=-1, keepdim=True)
 
     def _samples(self, rows: Tensor) -> Tensor:
         flat, ready = rows.reshape(-1), self.feed.ready

@@ -20,7 +20,6 @@ from labelspace.training.config import Config, generator, stream_seed
 from labelspace.training.feed import Feed, autocast, fit_labels, to_minimise
 from labelspace.training.optimizer import add_penalty, learning_rate, make_optimizer, set_rate
 from labelspace.training.sentences import Measured, SentenceFeed, feed_of, measured
-from labelspace.training.weighted import SampleWeights
 
 Numbers = dict[str, float | str]  # of an event, by their names
 Report = Callable[[str, Numbers], None]  # takes the event's name too
@@ -59,7 +58,7 @@ class Loop:
         # looked at for the record only: nothing may be chosen by it
         self.test = feed_of(job.dataset.test, job.dataset, job.config) if "test-curve" in job.config.record else None
         self.y = training_labels(job)
-        self.weights = None if job.weights is None else SampleWeights(job.weights)
+        self.weights = job.weights
         self.augment = Augment.parse(self.config.augment, job.dataset.kind)
         self.device = self.feed.device
         # built on the CPU, so that the start is the same on every device
@@ -112,7 +111,7 @@ class Loop:
         if self.teacher is not None:
             with torch.no_grad():
                 extras["teacher"] = self.teacher(x)
-        loss = self._loss(x, y, extras, rows)
+        loss = self._loss(x, y, extras)
         mean = _mean_over_ranks(loss, self.total.dtype)
         if self.device.type == "cpu":
             self._check(float(mean))
@@ -137,7 +136,12 @@ class Loop:
             draws = generator(self.config.seed, "augmentation", *place)
             x, y = self.augment(x, y, len(self.job.dataset.names), draws)
         x, y, rows = self._share(x), self._share(y, padding=IGNORED), self._share(rows)
-        return x, y, {"index": _devices.moved(rows, self.device)}
+        extras = {"index": _devices.moved(rows, self.device)}
+        if self.weights is not None:
+            if y.is_floating_point():
+                raise _checks.fail("train", "weights", "of samples as they are", "samples that are mixed")
+            extras["sample_weight"] = _devices.moved(self.weights[rows], self.device)
+        return x, y, extras
 
     def _check(self, value: float) -> None:
         """Stop at a loss that is not a number; the weights before this step are still good."""
@@ -153,11 +157,9 @@ class Loop:
         if not math.isfinite(self.progress.loss_sum):
             raise self._not_finite(self.progress.loss_sum, "loss")
 
-    def _loss(self, x: object, y: Tensor, extras: dict[str, Tensor], rows: Tensor) -> Tensor:
+    def _loss(self, x: object, y: Tensor, extras: dict[str, Tensor]) -> Tensor:
         try:
             with autocast(self.config, self.device):
-                if self.weights is not None:
-                    return self.weights.loss(self.learner, x, y, extras, rows)
                 loss: Tensor = self.call(x, y, **extras)
                 return loss
         except ValueError as error:

@@ -1,0 +1,55 @@
+"""Nearness to labels of which those of the batch are new: distances and gradients against what is written down."""
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from labelspace import AdaptiveLabels
+from labelspace.criteria.nearness_kernel import about
+
+
+def drawn(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+@pytest.mark.parametrize("wide", [5, 40])
+@pytest.mark.parametrize("offset", [0.0, 0.5, 1e4])  # the last is so far from zero that labels are moved
+@pytest.mark.parametrize("new", [0, 1, 3])
+def test_distances_and_mixtures_are_those_of_rows_written_down(wide: int, offset: float, new: int) -> None:
+    labels, middle = drawn(7, wide) + offset, drawn(wide, seed=1) + offset
+    places, points = torch.tensor([5, 0, 2])[:new], drawn(6, wide, seed=2)
+    centres = about(labels, middle, places, drawn(new, wide, seed=3))
+    points[0] = labels[1] - middle + 1e-4 * points[0]  # near an old one
+    if new:
+        points[1] = centres.new[0] + 1e-4 * points[1]  # and near a new one
+    written = labels - middle
+    written[places] = centres.new
+    assert_close(centres.written(), written)
+    assert_close(centres.rows(torch.tensor([0, 1, 5])), written[[0, 1, 5]])
+    expected = (points[:, None] - written).square().sum(dim=2).clamp_min(1e-12).sqrt()
+    assert_close(centres.distances(points), expected, rtol=1e-6, atol=1e-9)
+    single = about(labels.float(), middle.float(), places, centres.new.float())
+    digits = {"rtol": 1e-4, "atol": 1e-5 if offset < 1 else 1e-2}  # 1e4 has but 1e-3 in single precision
+    assert_close(single.distances(points.float()), expected.float(), **digits)
+    weights = drawn(6, 7, seed=4)
+    product = weights @ written
+    assert_close(single.mixed(weights.float()), product.float(), **digits)
+    assert_close(centres.mixed(weights), product)
+
+
+@pytest.mark.parametrize("wide", [6, 48])
+@pytest.mark.parametrize("options", [{}, {"grad": "detached"}, {"warmup": 1}])
+@pytest.mark.filterwarnings("ignore:AdaptiveLabels sees fewer")
+def test_the_same_as_by_terms(monkeypatch: pytest.MonkeyPatch, options: dict[str, object], wide: int) -> None:
+    def steps() -> list[Tensor]:
+        criterion, found = AdaptiveLabels(20, dim=wide, **options).double(), []
+        for step in range(3):
+            output = (drawn(16, wide, seed=step) + 0.3).requires_grad_()
+            loss = criterion(output, torch.arange(16) % 5 * (step + 1))
+            found += [loss.detach(), *torch.autograd.grad(loss, output)]
+        return [*found, criterion.label_matrix, criterion.running_mean, criterion.running_count]
+
+    quick = steps()
+    monkeypatch.setattr(AdaptiveLabels, "summed", lambda *arguments, **more: None)
+    assert_close(quick, steps())
