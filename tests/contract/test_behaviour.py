@@ -183,6 +183,17 @@ def test_a_copy_goes_on_as_the_original(method: str, way: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_epochs_may_end_in_inference_mode(method: str) -> None:
+    inputs, twin = (trained_a_little(method) for _ in range(2))
+    inputs.criterion.end_epoch()
+    with torch.inference_mode():
+        twin.criterion.end_epoch()
+    for one in (inputs, twin):
+        one.loss(output=one.output.clone().requires_grad_()).backward()
+    assert_same_state(state_of(inputs.criterion), state_of(twin.criterion), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_half_and_back_loses_nothing(method: str) -> None:
     inputs = trained_a_little(method)
     before = state_of(inputs.criterion.float())

@@ -257,7 +257,7 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
     def end_epoch(self) -> None:
         """Commit what was observed since the last commit, and renew. In distributed training every rank calls it."""
         self.loop.ends = True
-        with torch.no_grad():
+        with torch.inference_mode(False), torch.no_grad():  # of inference mode's tensors no step could go on
             if self.statistics and self.commit_every is None:
                 self._rebind(self.commit(self.statistics.gathered()))
                 self.statistics.clear()

@@ -74,6 +74,10 @@ class TargetRows:
         self._relations: Tensor | int = 0
         self._matrix = torch.empty(0)
 
+    def __reduce__(self) -> tuple[type["TargetRows"], tuple[()]]:
+        """Leave out of copies what was kept: versions of copied relations are counted from another start."""
+        return TargetRows, ()
+
     def __call__(self, y: Tensor, own: float, spread: float, relations: Tensor | int, like: Tensor) -> Tensor:
         """Return the rows; a label that is no class is an IndexError.
 
@@ -84,14 +88,20 @@ class TargetRows:
             relations: A, or the number of classes where every entry of A is 1.
             like: has the dtype of the rows.
         """
-        classes, version = (relations, 0) if isinstance(relations, int) else (relations.shape[0], relations._version)
-        if classes * classes > IN_CACHE:
+        classes = relations if isinstance(relations, int) else relations.shape[0]
+        version = 0 if isinstance(relations, int) else _version(relations)
+        if classes * classes > IN_CACHE or version is None:
             return _mixed_rows(y, own, spread, relations, like)
         numbers = (own, spread, like.dtype, version)
         if self._numbers != numbers or self._relations is not relations:
             self._matrix = _mixed_rows(torch.arange(classes), own, spread, relations, like)
             self._numbers, self._relations = numbers, relations
         return torch.embedding(self._matrix, y)
+
+
+def _version(tensor: Tensor) -> int | None:
+    """Return how often a tensor was written to; None of one made in inference mode, where nobody counts."""
+    return None if tensor.is_inference() else tensor._version
 
 
 def _mixed_rows(y: Tensor, own: float, spread: float, relations: Tensor | int, like: Tensor) -> Tensor:
