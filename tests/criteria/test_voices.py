@@ -74,6 +74,27 @@ def test_evaluations_in_the_first_epoch_hear_nothing() -> None:
     rounds(learner, 9, end=False)  # long epochs, of which the first has ended
 
 
+def test_evaluations_with_no_step_between_them_are_no_rounds() -> None:
+    learner = Learner(nn.Linear(4, 3), OnlineSmoothing(3))
+
+    def judge() -> None:  # three parts of the data
+        for _ in range(3):
+            learner.eval()
+            learner.train()
+
+    judge()
+    for _ in range(3):
+        train(lambda: learner(X, Y).backward(), 6)
+        judge()
+        learner.end_epoch()
+
+
+def test_gradients_of_a_learner_that_judges_hear_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(voices, "BACKWARDS", 10)
+    learner = Learner(nn.Linear(4, 3), LearnableSmoothing(3)).eval()
+    train(lambda: learner(X.clone().requires_grad_(), Y).backward(), 30)
+
+
 def test_labels_that_no_optimizer_has() -> None:
     model, criterion = nn.Linear(4, 3), LearnableSmoothing(3)
     optimizer = SGD(model.parameters(), lr=0.1)

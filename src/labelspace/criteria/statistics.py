@@ -237,6 +237,7 @@ class StatisticsModule(OptionsModule):
         """Take to training or leave it."""
         if self.training and not mode:
             self.loop.left(self)
+        self.loop.training = mode
         super().train(mode)
         return self
 

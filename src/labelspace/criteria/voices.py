@@ -23,10 +23,12 @@ FEWEST = 20  # gradients that a step must have followed once training was left s
 class Loop:
     """What a criterion has seen of its loop: steps and samples since its start, rounds of training, ends of epochs."""
 
+    training = True  # or judging, as when somebody looks for inputs that deceive a model
+
     def __init__(self) -> None:
         """Start with nothing seen."""
         self.steps = self.samples = self.rounds = 0
-        self.steps_before = 0  # this round
+        self.steps_before = self.taught = 0  # steps before this round, and rounds that had any
         self.ends = False  # whether somebody ends epochs, or has promised to
         self.told = False
 
@@ -35,7 +37,8 @@ class Loop:
         self.rounds += 1
         if self.steps > self.steps_before and not self.ends:
             self.steps_before = self.steps
-            if self.rounds >= ROUNDS:
+            self.taught += 1
+            if self.taught >= ROUNDS:
                 self.tell(criterion)
 
     def observed(self, criterion: nn.Module, samples: int, known: int) -> None:
@@ -92,6 +95,8 @@ class Still:
 
     def __call__(self, parameter: Any) -> None:
         """Look at one of them after a backward pass."""
+        if not self.loop.training:
+            return None
         if self.first is None:
             return self._begin(parameter)
         if id(parameter) != self.watched:
