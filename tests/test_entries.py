@@ -26,6 +26,13 @@ def test_frames_are_read_by_name() -> None:
     torch.testing.assert_close(counts, wanted / wanted.sum(dim=1, keepdim=True))
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32, np.uint64, np.float16])
+def test_any_type_of_numbers(kind: type) -> None:
+    prices = np.array(PRICES, dtype=kind)
+    for space in (LabelSpace(NAMES, prices, "cost"), cost(pd.DataFrame(prices, NAMES, NAMES))):
+        torch.testing.assert_close(space.matrix, torch.tensor(PRICES, dtype=torch.float32))
+
+
 def test_frames_of_vectors_have_any_columns() -> None:
     frame = pd.DataFrame({"width": [1.0, 2.0], "height": [3.0, 4.0]}, index=["cat", "dog"])
     space = LabelSpace.from_frame(frame, "vectors")

@@ -317,6 +317,8 @@ def table(owner: str, argument: str, value: object, *, rows: int | None = None, 
         tensor = _dense(value).to("cpu")
         if tensor.is_complex():
             raise ValueError("numbers that are not real")
+        if tensor.dtype in (torch.uint16, torch.uint32, torch.uint64):
+            tensor = tensor.to(torch.float64)  # torch can do little else with them
     except (TypeError, ValueError, RuntimeError) as error:
         raise fail_type(owner, argument, "a two-dimensional array of numbers", _kind(value)) from error
     if tensor.ndim != 2 or tensor.shape[1] == 0:
