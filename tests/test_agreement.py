@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from labelspace._agreement import Agreement
+from labelspace._agreement import Agreement, _mark
 from labelspace._distributed import Ranks
 
 
@@ -72,6 +72,13 @@ def test_numbers_of_any_width_are_looked_at(dtype: torch.dtype) -> None:
     one, other = linear().to(dtype), linear(weight=0.5).to(dtype)
     assert asked(one, linear().to(dtype)) == []
     assert len(asked(one, other)) == 1
+
+
+def test_constants_of_one_byte_are_looked_at() -> None:
+    one, other = torch.tensor([True, False]), torch.tensor([True, True])
+    for dtype in (torch.bool, torch.uint8):
+        marks = [int(_mark([constant.to(dtype)], 2**20)) for constant in (one, one.clone(), other)]
+        assert marks[0] == marks[1] != marks[2]
 
 
 def test_sums_that_keep_their_rows_are_told_apart() -> None:

@@ -68,7 +68,7 @@ def _mark(held: Sequence[Tensor], limit: int) -> Tensor:
     for tensor in held:
         flat = tensor.detach().reshape(-1)
         flat = flat[:: -(-len(flat) // MOST) or 1].contiguous()
-        bits = flat.view({2: torch.int16, 4: torch.int32, 8: torch.int64}[flat.element_size()]).long()
+        bits = flat.view({1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[flat.element_size()]).long()
         # odd factors: a bit that differs anywhere is a number that differs
         odd = 2 * torch.arange(len(bits), device=bits.device) + 1
         found = found * 31 + (bits * odd * 0x9E3779B1 >> 13).sum().to(found.device)
