@@ -19,6 +19,7 @@ HELPERS = {
     "layout",
     "nearness_kernel",
     "options",
+    "penalties",
     "reducing",
     "registry",
     "soundness",
