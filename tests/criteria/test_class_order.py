@@ -90,3 +90,12 @@ def test_a_method_that_has_never_heard_of_it() -> None:
     assert "classes" in inspect.signature(Foreign).parameters
     space = ordinal(KNOWN)
     torch.testing.assert_close(Foreign(space, classes=CLASSES).relations, space.subset(CLASSES).matrix)
+
+    class Own(Foreign):
+        def __init__(self, **common: object) -> None:
+            super().__init__(ordinal(KNOWN), **common)
+
+    with pytest.raises(InputError, match="`labels` of Own must be for the classes in their order, .* take `labels` fi"):
+        Own(classes=CLASSES)
+    assert Own(classes=KNOWN).names == tuple(KNOWN)
+    assert Foreign(space, classes=iter(CLASSES)).names == tuple(CLASSES)

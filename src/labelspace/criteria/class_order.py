@@ -21,11 +21,16 @@ class OrdersLabels(ABCMeta):
     def __call__(cls, *positional: Any, **options: Any) -> Any:
         """Build an instance."""
         classes = options.get("classes")
-        if classes is not None and positional:
-            positional = (in_order(cls.__name__, positional[0], classes), *positional[1:])
-        elif classes is not None and "labels" in options:
-            options["labels"] = in_order(cls.__name__, options["labels"], classes)
+        if classes is not None:
+            options["classes"] = classes = class_list(cls.__name__, classes)
+            if positional:
+                positional = (in_order(cls.__name__, positional[0], classes), *positional[1:])
+            elif "labels" in options:
+                options["labels"] = in_order(cls.__name__, options["labels"], classes)
         made = super().__call__(*positional, **options)
+        if classes is not None:  # a constructor may have labels of its own
+            remedy = "Its constructor must take `labels` first and hand them on."
+            check_order(cls.__name__, "labels", made.names, classes, remedy)
         made.given = {name: value for name, value in options.items() if isinstance(value, bool | int | float | str)}
         made.watch()
         return made
