@@ -29,7 +29,9 @@ def test_a_table_and_its_rivals(tmp_path: Path) -> None:
     assert found.exit_code == 0, found.output
     content = json.loads(found.stdout)
     assert [row["label"] for row in content["rows"] if row["role"] == "rival"][:2] == ["SVC", "GaussianNB"]
-    assert content["best"]["label"] in ("SVC", "GaussianNB")
+    taken = next(row for row in content["rows"] if row["label"] == content["best"]["label"])
+    rivals = [run for row in content["rows"] if row["label"] in ("SVC", "GaussianNB") for run in row["runs"]]
+    assert taken["runs"][0] in rivals
     predicted = run("predict", str(Path(content["folder"]) / "best"), table)
     assert predicted.exit_code == 0, predicted.output
     assert predicted.stdout.startswith("row,class,probability,decision")
