@@ -10,6 +10,10 @@ from labelspace._agreement import Agreement
 from labelspace._distributed import Ranks
 
 
+def learned(module: nn.Module) -> list[Tensor]:
+    return [own for own in module.parameters() if own.requires_grad]
+
+
 class Pretended(Ranks):
     """Two ranks, the other of which has another module."""
 
@@ -28,7 +32,7 @@ class Pretended(Ranks):
             return [mine]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self.theirs.summed(torch.ones(3), self, self.other)
+            self.theirs.summed(torch.ones(3), self, "Theirs", learned(self.other))
         return [mine + self.met[-1]]
 
 
@@ -45,7 +49,7 @@ def asked(mine: nn.Module, other: nn.Module, times: int = 1) -> list[str]:
     for _ in range(times):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            totals, size = agreement.summed(torch.arange(3.0), ranks, mine)
+            totals, size = agreement.summed(torch.arange(3.0), ranks, "Mine", learned(mine))
         assert size == 2
         torch.testing.assert_close(totals, torch.tensor([1.0, 2.0, 3.0]))
         said += [str(one.message) for one in caught]
@@ -60,7 +64,7 @@ def test_what_is_the_same_is_not_spoken_of() -> None:
 @pytest.mark.parametrize("change", [{"weight": 1e-6}, {"bias": -1.0}])
 def test_a_bit_that_differs_is_spoken_of_once(change: dict[str, float]) -> None:
     (said,) = asked(linear(), linear(**change), times=9)
-    assert "Linear has learned other labels on this rank" in said
+    assert "Mine has other labels on this rank" in said
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])

@@ -167,8 +167,10 @@ class Pass:
         else:
             torch.addmm(self.bias.to(rows.dtype), rows, self.weight.T, out=scores)
         # parameters that are no rows get a gradient as large as they are from every part: better from few
-        together = any(not self._by_row(parameter) for parameter in self.call.parameters)
-        few = len(scores) if together else max(1, IN_LOSS // scores.shape[1])
+        large = sum(own.numel() for own in self.call.parameters if not self._by_row(own))
+        # what has a head of its own holds several times as much as there are scores
+        parted = 4 if "features" in self.call.criterion.needs and large < 4 * AT_ONCE else 1
+        few = -(-len(scores) // parted) if large else max(1, IN_LOSS // scores.shape[1])
         apart: dict[int, Tensor] = {}
         for inner in parts(len(scores), few):
             here = slice(part.start + inner.start, part.start + inner.stop)

@@ -98,6 +98,7 @@ class LabelSpace:
         """Return one line: what it is, how large, and where it came from."""
         rows, columns = self.shape
         form = "" if self.rule is None else f", {self.rule.form}"
+        form += ", as initialised" if self.source.get("as_initialised") else ""
         return f"LabelSpace({self.kind} {rows}×{columns} from {self.source.get('builder', 'a matrix')!r}{form})"
 
     def index(self, name: str) -> int:

@@ -17,7 +17,7 @@ from contract.harness import (
     state_of,
     weighted,
 )
-from labelspace import LabelSpace, LearnableSmoothing, SemanticSmoothing, ordinal
+from labelspace import LabelSpace, LearnableSmoothing, SemanticSmoothing, groups, ordinal, uniform
 from labelspace.compressed import TopRows
 from labelspace.criteria.lls import TERMS
 
@@ -55,7 +55,8 @@ def test_symmetric_divergence_is_zero_only_at_the_target() -> None:
 
 @pytest.mark.parametrize("options", [{"rank": 2}, {"top": 1}, {"top": 2}, {"top": 9}])
 def test_forms_for_many_classes(options: dict[str, int]) -> None:
-    criterion = LearnableSmoothing(ordinal(4), smoothing=0.3, **options).double()
+    labels = 4 if "rank" in options else ordinal(4)
+    criterion = LearnableSmoothing(labels, smoothing=0.3, **options).double()
     uniform = torch.full((4, 4), 0.25)
     if "rank" in options:
         torch.testing.assert_close(criterion.label_space().matrix, uniform)
@@ -73,7 +74,8 @@ def test_forms_for_many_classes(options: dict[str, int]) -> None:
 
 @pytest.mark.parametrize(("options", "form"), [({"rank": 2}, "low-rank"), ({"top": 2}, "top-rows"), ({}, None)])
 def test_labels_are_compressed_where_the_logits_are(options: dict[str, int], form: str | None) -> None:
-    rule = LearnableSmoothing(ordinal(6), **options).label_space().rule
+    labels = 6 if "rank" in options else ordinal(6)
+    rule = LearnableSmoothing(labels, **options).label_space().rule
     assert (None if rule is None else rule.form) == form
 
 
@@ -256,3 +258,18 @@ def test_the_labels_of_a_large_vocabulary_take_less_than_twenty_megabytes() -> N
     criterion = LearnableSmoothing(22_439, rank=64)
     assert sum(value.numel() * value.element_size() for value in criterion.state_dict().values()) < 20e6
     assert criterion.label_space().rule is not None
+
+
+def test_labels_start_where_a_space_says() -> None:
+    for space in (ordinal(["low", "mid", "high"]), groups([["a", "b"], ["c", "d", "e"]]), uniform(4)):
+        started = LearnableSmoothing(space, smoothing=0.3)
+        torch.testing.assert_close(started.label_space().matrix, space.matrix, rtol=0, atol=1e-5)
+        torch.testing.assert_close(started.target_matrix().float(), space.targets(0.3), rtol=0, atol=1e-5)
+        pruned = LearnableSmoothing(space, top=1, prune_after=2)
+        torch.testing.assert_close(pruned.label_logits, started.label_logits)
+    output, y = torch.randn(6, 4, requires_grad=True), torch.tensor([0, 1, 2, 3, 0, 1])
+    LearnableSmoothing(groups([[0, 1], [2, 3]]))(output, y).backward()
+    assert bool(torch.isfinite(output.grad).all())
+    torch.testing.assert_close(LearnableSmoothing(4).label_logits.detach(), torch.zeros(4, 4))
+    with pytest.raises(TypeError, match="names or a number with `rank`. .*labels=space.names, or leave rank out"):
+        LearnableSmoothing(ordinal(4), rank=2)

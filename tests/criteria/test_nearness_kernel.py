@@ -6,20 +6,28 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from labelspace import AdaptiveLabels
-from labelspace.criteria.nearness_kernel import about
+from labelspace.criteria import nearness_kernel
+from labelspace.criteria.nearness_kernel import Centres, Written, about
 
 
 def drawn(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-@pytest.mark.parametrize("wide", [5, 40])
 @pytest.mark.parametrize("offset", [0.0, 0.5, 1e4])  # the last is so far from zero that labels are moved
 @pytest.mark.parametrize("new", [0, 1, 3])
-def test_distances_and_mixtures_are_those_of_rows_written_down(wide: int, offset: float, new: int) -> None:
+def test_distances_and_mixtures_are_those_of_rows_written_down(
+    monkeypatch: pytest.MonkeyPatch, offset: float, new: int
+) -> None:
+    wide = 40
     labels, middle = drawn(7, wide) + offset, drawn(wide, seed=1) + offset
+    few = about(labels, middle, torch.tensor([3]), drawn(1, wide, seed=5))
+    monkeypatch.setattr(nearness_kernel, "IN_CACHE", 0)  # from here on as with many
     places, points = torch.tensor([5, 0, 2])[:new], drawn(6, wide, seed=2)
     centres = about(labels, middle, places, drawn(new, wide, seed=3))
+    assert isinstance(centres, Centres)
+    assert isinstance(few, Written)
+    assert_close(few.rows, (labels - middle).index_copy(0, torch.tensor([3]), drawn(1, wide, seed=5)))
     points[0] = labels[1] - middle + 1e-4 * points[0]  # near an old one
     if new:
         points[1] = centres.new[0] + 1e-4 * points[1]  # and near a new one
@@ -38,10 +46,16 @@ def test_distances_and_mixtures_are_those_of_rows_written_down(wide: int, offset
     assert_close(centres.mixed(weights), product)
 
 
+@pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize("wide", [6, 48])
 @pytest.mark.parametrize("options", [{}, {"grad": "detached"}, {"warmup": 1}])
 @pytest.mark.filterwarnings("ignore:AdaptiveLabels sees fewer")
-def test_the_same_as_by_terms(monkeypatch: pytest.MonkeyPatch, options: dict[str, object], wide: int) -> None:
+def test_the_same_as_by_terms(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, object], wide: int, many: bool
+) -> None:
+    if many:
+        monkeypatch.setattr(nearness_kernel, "IN_CACHE", 0)
+
     def steps() -> list[Tensor]:
         criterion, found = AdaptiveLabels(20, dim=wide, **options).double(), []
         for step in range(3):

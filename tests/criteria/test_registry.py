@@ -24,6 +24,7 @@ HELPERS = {
     "soundness",
     "statistics",
     "targets",
+    "voices",
 }
 
 

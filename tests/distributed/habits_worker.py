@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.distributed.algorithms.join import Join
 from torch.nn.parallel import DistributedDataParallel
 
+import labelspace
 from contract.harness import METHODS, Inputs, plain
 from labelspace import LabelEmbedding, LearnableSmoothing, Learner, OneHot, OnlineSmoothing, _distributed
 
@@ -151,6 +152,17 @@ def outside(group: Any, rank: int, wrapped: bool) -> Found:
     return {"said": said, "labels": criterion.label_logits.detach()}
 
 
+def other_relations(group: Any, rank: int) -> list[str]:
+    """Return what is said where ranks were built of different label spaces, which nobody sends."""
+    space = labelspace.permuted(labelspace.ordinal(4), seed=rank // 2)
+    learner = Learner(nn.Linear(5, 4), labelspace.SemanticSmoothing(space, process_group=group))
+    inside = DistributedDataParallel(learner, process_group=group)
+    with heard() as said:
+        for _ in range(2):
+            inside(torch.zeros(6, 5), torch.zeros(6, dtype=torch.long)).backward()
+    return said
+
+
 def joined(group: Any, rank: int, global_mean: bool) -> str:
     """Train with twice the batches on the second rank; return the words in which that is refused."""
     learner = Learner(nn.Linear(4, 3), OneHot(3, global_mean=global_mean, process_group=group))
@@ -193,6 +205,7 @@ def main(rank: int, rendezvous: str, out: str) -> None:
     else:
         found |= {"losses": losses(pair, rank), "copies": copies(pair), "checkpoint": checkpoint(pair, rank)}
         found |= {"outside": outside(pair, rank, False), "inside": outside(pair, rank, True)}
+        found |= {"other relations": other_relations(pair, rank), "same relations": other_relations(pair, 0)}
         found |= {"joined": [joined(pair, rank, kind) for kind in (True, False)], "waiting": waiting(pair, rank)}
         dist.barrier(pair)
         found["left"] = left(pair) if rank == 0 else ""

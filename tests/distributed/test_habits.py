@@ -111,11 +111,18 @@ def test_a_checkpoint_in_mid_epoch_is_of_all_ranks_or_says_that_it_is_not(ranks:
 def test_labels_that_part_are_noticed_once(ranks: list[Found]) -> None:
     for rank in (0, 2):
         (said,) = ranks[rank]["outside"]["said"]
-        assert "LearnableSmoothing has learned other labels on this rank" in said
+        assert "LearnableSmoothing has other labels on this rank" in said
         assert "Learner(model, criterion)" in said
         assert ranks[rank]["inside"]["said"] == []
     assert not torch.equal(ranks[0]["outside"]["labels"], ranks[2]["outside"]["labels"])
     torch.testing.assert_close(ranks[0]["inside"]["labels"], ranks[2]["inside"]["labels"], rtol=0, atol=0)
+
+
+def test_constants_that_differ_are_noticed_once(ranks: list[Found]) -> None:
+    for rank in (0, 2):
+        (said,) = ranks[rank]["other relations"]
+        assert "build it of the same ones on every rank" in said
+        assert ranks[rank]["same relations"] == []
 
 
 def test_uneven_batches_are_refused_in_words_or_trained_apart(ranks: list[Found]) -> None:

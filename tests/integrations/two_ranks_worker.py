@@ -117,7 +117,7 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     # adapters bring ranks together and wrap what learns: nobody is told of it
-    warnings.filterwarnings("error", "state_dict|.* has learned other labels", category=UserWarning)
+    warnings.filterwarnings("error", "state_dict|.* has other labels", category=UserWarning)
     transformers.utils.logging.set_verbosity_error()
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
     main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))

@@ -9,18 +9,19 @@ from typing import ClassVar, Literal, NamedTuple, final
 import torch
 from torch import Tensor, nn
 
-from labelspace import _checks, _devices, _sharded
+from labelspace import _checks, _sharded
 from labelspace._agreement import Agreement
 from labelspace._checks import Option
-from labelspace._devices import may_look_at
+from labelspace._devices import in_vmap, may_look_at
 from labelspace._distributed import Ranks
-from labelspace.criteria import reducing, targets
+from labelspace.criteria import layout, reducing, targets
 from labelspace.criteria.class_order import OrdersLabels, class_weight
 from labelspace.criteria.described import described
 from labelspace.criteria.layout import Batch, Layout, check_device, is_plain, is_plain_beside, likeliest, no_autocast
 from labelspace.criteria.soundness import Rows, only_sound
 from labelspace.criteria.statistics import Statistics, StatisticsModule
 from labelspace.criteria.targets import IGNORED, Common, Labels, Reduction, Share, Term, Tuned, with_common
+from labelspace.criteria.voices import Loop
 from labelspace.space import LabelSpace
 from labelspace.top_targets import TopTargets
 
@@ -129,6 +130,7 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
         self.commit_every = (
             commit_every if commit_every is None else _checks.whole(owner, "commit_every", commit_every, low=1)
         )
+        self.loop = Loop()
         self._hold(Statistics(sums or {}, tables or {}, memory or {}, self.ranks))
         self.constant("weight", class_weight(owner, weight, self.names))
         if commit_every is not None and commit_every > 1:
@@ -223,7 +225,7 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
             if isinstance(teacher, TopTargets):
                 teacher = teacher.logits(len(self.names), self.class_dim)
             given = {"features": features, "index": index, "teacher": teacher}
-            extras = {name: self._needed(name, given[name]) for name in self.needs}
+            extras = {name: layout.needed(type(self).__name__, name, given[name]) for name in self.needs}
         context = no_autocast(output)
         if context is None:
             return self._loss(output, y, extras, sample_weight)
@@ -254,6 +256,7 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
     @final
     def end_epoch(self) -> None:
         """Commit what was observed since the last commit, and renew. In distributed training every rank calls it."""
+        self.loop.ends = True
         with torch.no_grad():
             if self.statistics and self.commit_every is None:
                 self._rebind(self.commit(self.statistics.gathered()))
@@ -334,22 +337,14 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
         at_once = self._at_once(batch)
         loss = self._reduced(self.terms(batch.output, batch.y, **batch.extras), batch) if at_once is None else at_once
         if self.training and self.statistics and torch.is_grad_enabled():
-            if _devices.in_vmap(batch.output):
-                remedy = "Call eval() on the criterion for gradients of single samples."
-                got = "one of many inside torch.func.vmap"
-                raise _checks.fail(type(self).__name__, "output", "a whole batch while it trains", got, remedy)
+            if in_vmap(batch.output):
+                owner, remedy = type(self).__name__, "Call eval() on the criterion for gradients of single samples."
+                expected, got = "a whole batch while it trains", "one of many inside torch.func.vmap"
+                raise _checks.fail(owner, "output", expected, got, remedy)
             rows = Rows(batch.output, batch.y, batch.valid, batch.extras)
             # what was computed at once is finite, and so was all that went into it
             self._observe(rows if at_once is not None and not batch.extras else self.sound(rows))
         return loss
-
-    def _needed(self, name: str, value: Tensor | None) -> Tensor:
-        if value is None:
-            remedy = f"Call it as criterion(output, y, {name}=…)."
-            if name == "features":
-                remedy += " A Learner passes them on where the model returns a pair (output, features)."
-            raise _checks.fail(type(self).__name__, name, "given with every call", None, remedy)
-        return value
 
     def _synchronised(self) -> bool:
         # evaluation often runs on one rank only: a collective there would wait forever
@@ -399,4 +394,5 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
         return reducing.reduced(terms, batch, self._buffers["weight"], self.reduction, over_ranks)
 
     def _summed_over_ranks(self, totals: Tensor) -> tuple[Tensor, int]:
-        return self._agreement.summed(totals, self.ranks, self)
+        held = [own for own in self.parameters() if own.requires_grad] + self.constants()
+        return self._agreement.summed(totals, self.ranks, type(self).__name__, held)

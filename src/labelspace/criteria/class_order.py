@@ -27,6 +27,7 @@ class OrdersLabels(ABCMeta):
             options["labels"] = in_order(cls.__name__, options["labels"], classes)
         made = super().__call__(*positional, **options)
         made.given = {name: value for name, value in options.items() if isinstance(value, bool | int | float | str)}
+        made.watch()
         return made
 
 

@@ -31,7 +31,7 @@ class DisturbLabel(Criterion):
     Paper says: this, with new draws in every iteration. Code does: none known to us. We do: the same.
 
     Args:
-        labels: a number of classes, their names, or a LabelSpace.
+        labels: a number of classes, their names, or a LabelSpace, of which the names alone are used.
         rate: α in [0, 1], the probability of drawing a label.
         seed: another seed gives other draws.
         weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in

@@ -22,7 +22,7 @@ class Focal(Criterion):
     default, the fixed value that Mukhoti et al. compare with their schedule.
 
     Args:
-        labels: a number of classes, their names, or a LabelSpace.
+        labels: a number of classes, their names, or a LabelSpace, of which the names alone are used.
         gamma: γ, at least 0, or ``"flsd53"``.
         weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
             ``Criterion``.

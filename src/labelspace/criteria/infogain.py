@@ -9,7 +9,7 @@ from torch import Tensor
 from labelspace import _checks
 from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Common, Criterion, Example, Term, Tuned
-from labelspace.criteria.divergences import off_diagonal
+from labelspace.criteria.penalties import off_diagonal
 from labelspace.space import LabelSpace
 
 

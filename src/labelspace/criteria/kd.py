@@ -26,7 +26,7 @@ class Distillation(Criterion):
     divergence: they differ by the teacher's entropy, which has no gradient.
 
     Args:
-        labels: a number of classes, their names, or a LabelSpace.
+        labels: a number of classes, their names, or a LabelSpace, of which the names alone are used.
         temperature: τ > 0, for the teacher and the model alike.
         hard: β in [0, 1], the share of the true label; 0, the default, learns from the teacher alone.
         scale: multiply the soft term by τ².

@@ -29,7 +29,8 @@ class LabelEmbedding(Criterion):
     nothing here does.
 
     Args:
-        labels: a number of classes, their names, or a LabelSpace.
+        labels: a number of classes, their names, or a LabelSpace, of which the names alone are used: see
+            ``pretrained``.
         in_features: the width of ``features``; left out with ``pretrained``.
         temperature: τ > 0, softens the second head for the embedding.
         cap: α in [0, 1], where the hinge on the second head's confidence begins.
@@ -282,10 +283,18 @@ class LabelEmbedding(Criterion):
         ``analysis.spectral_vectors`` makes vectors of them.
         """
         with torch.no_grad():
-            source = {"builder": "labelemb", **({"fixed": True} if self.pretrained else {})}
+            learned = {"fixed": True} if self.pretrained else self._seen()
+            source = {"builder": "labelemb", **learned}
             if self.rank is not None:
                 return LabelSpace(self.names, LowRank(self.factor, self.basis, relu=self.relu), "relations", source)
         return LabelSpace(self.names, self._all_rows().cpu(), "relations", source)
+
+    def _seen(self) -> dict[str, object]:
+        """Return whether E is the identity it starts with; a compressed one starts at random."""
+        if self.rank is not None:
+            return {}
+        start = self.init_scale * torch.eye(len(self.names), device=self.embedding.device)
+        return targets.first_seen(self.embedding == start)
 
     @torch.no_grad()
     def _all_rows(self) -> Tensor:

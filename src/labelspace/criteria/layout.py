@@ -289,6 +289,16 @@ def all_classes(y: Tensor, classes: int | None) -> bool:
     return low.item() >= 0 and (classes is None or high.item() < classes)
 
 
+def needed(owner: str, name: str, value: Tensor | None) -> Tensor:
+    """Return an extra that a method cannot do without."""
+    if value is None:
+        remedy = f"Call it as criterion(output, y, {name}=…)."
+        if name == "features":
+            remedy += " A Learner passes them on where the model returns a pair (output, features)."
+        raise _checks.fail(owner, name, "given with every call", None, remedy)
+    return value
+
+
 def check_device(owner: str, output: Tensor, module: nn.Module) -> None:
     """Refuse an output on another kind of device than what a criterion holds; numbers alone may be anywhere."""
     here, others = output.device.type, set()

@@ -13,6 +13,7 @@ from labelspace.criteria import divergences, kernels, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
 from labelspace.space import LabelSpace
 
+LEAST = 1e-6  # of a mass at the start: none at all could never grow
 TERMS = ("-H(t)", "H(t,p)", "-H(p)", "H(p,t)")
 
 
@@ -28,7 +29,8 @@ class LearnableSmoothing(Criterion):
     Q. We do: half, without decay. ``preset="paper"`` does not halve, ``"pseudocode"`` decays.
 
     Args:
-        labels: a number of classes, their names, or a LabelSpace.
+        labels: a number of classes, their names, or a LabelSpace, from whose relations Q starts (entries of 0 from
+            1e-6; with ``top`` alone it says who is near, and ``rank`` starts from none).
         smoothing: α in (0, 1].
         terms: which of the four entropies ``-H(t)``, ``H(t,p)``, ``-H(p)``, ``H(p,t)`` make up the loss.
         halve: whether the loss is halved.
@@ -96,7 +98,7 @@ class LearnableSmoothing(Criterion):
         prune_after: int | None = None,
         **common: Unpack[Common],
     ) -> None:
-        """Start Q at zero: every class spreads its mass evenly."""
+        """Start Q at zero, every class spreading its mass evenly, or where a LabelSpace says that mass goes."""
         super().__init__(labels, **common)
         given = {"halve": halve, "decay_labels": decay_labels}
         chosen = self.resolved(common.get("preset"), {"halve": True, "decay_labels": False}, given)
@@ -115,9 +117,12 @@ class LearnableSmoothing(Criterion):
         if self.rank is not None and self.top is not None:
             raise _checks.fail(owner, "rank and top", "given one at a time", f"{self.rank} and {self.top}")
         if self.prune_after is not None:
-            return self._start_dense(count)
+            return self._start_dense(labels, count)
         if self.rank is not None:
             size = _checks.whole(owner, "rank", self.rank, low=1)
+            if isinstance(labels, LabelSpace):
+                remedy = "Its factors start even, whatever a space says: give labels=space.names, or leave rank out."
+                raise _checks.fail_type(owner, "labels", "names or a number with `rank`", repr(labels), remedy)
             # one factor at zero starts Q at zero, the other away from zero lets the gradient through
             self.label_factor = nn.Parameter(torch.zeros(count, size))
             self.label_basis = nn.Parameter(torch.randn(size, count))
@@ -134,10 +139,10 @@ class LearnableSmoothing(Criterion):
             self.top_logits = nn.Parameter(start)
         else:
             _room.check_state(owner, count)
-            self.label_logits = nn.Parameter(torch.zeros(count, count))
+            self.label_logits = nn.Parameter(_start(labels, count))
         return None
 
-    def _start_dense(self, count: int) -> None:
+    def _start_dense(self, labels: Labels, count: int) -> None:
         owner = type(self).__name__
         _checks.whole(owner, "prune_after", self.prune_after, low=1)
         if self.top is None:
@@ -145,7 +150,7 @@ class LearnableSmoothing(Criterion):
             raise _checks.fail(owner, "top", "given with `prune_after`", None, remedy)
         size = min(_checks.whole(owner, "top", self.top, low=1), count - 1)
         _room.check_state(owner, count)
-        self.label_logits = nn.Parameter(torch.zeros(count, count))
+        self.label_logits = nn.Parameter(_start(labels, count))
         self.register_buffer("epoch", torch.zeros((), dtype=torch.int64))
         # places in a row of Q: its own class, the near ones, and where the logit of all the rest lies
         self.register_buffer("kept", torch.zeros(count, min(size + 2, count), dtype=torch.int64))
@@ -211,13 +216,21 @@ class LearnableSmoothing(Criterion):
 
     def label_space(self) -> LabelSpace:
         """Return softmax(Q) as relations, compressed where Q is; ``targets(α)`` is the T of this loss."""
-        source = {"builder": "lls", "smoothing": float(self.smoothing)}
+        source = {"builder": "lls", "smoothing": float(self.smoothing), **targets.first_seen(self._even())}
         with torch.no_grad():
             if self.rank is not None:
                 return LabelSpace(self.names, LowRank(self.label_factor, self.label_basis), "relations", source)
             if self.top is not None and self.prune_after is None:
                 return LabelSpace(self.names, self._top_rows(), "relations", source)
         return LabelSpace(self.names, self._spread(), "relations", source)
+
+    def _even(self) -> Tensor:
+        """Return where Q is as it starts without a space: at zero, the logit of the rest being what it is."""
+        if self.rank is not None:
+            return self.label_factor == 0
+        return (
+            self.label_logits == 0 if self.top is None or self.prune_after is not None else self.top_logits[:, :-1] == 0
+        )
 
     def _spread(self) -> Tensor:
         """Return softmax(Q) of all classes."""
@@ -254,6 +267,13 @@ class LearnableSmoothing(Criterion):
         criterion.label_logits.data = torch.randn(4, 4, generator=generator)
         output = torch.randn(6, 4, generator=generator)
         return Example(criterion, output, torch.tensor([0, 1, 2, 3, 1, 2]), {})
+
+
+def _start(labels: Labels, count: int) -> Tensor:
+    """Return logits whose softmax are the relations of a space; even ones without a space."""
+    if not isinstance(labels, LabelSpace):
+        return torch.zeros(count, count)
+    return labels.relations().rows(torch.arange(count)).clamp_min_(LEAST).log_()
 
 
 def _nearest(relations: LabelSpace, size: int) -> Tensor:

@@ -31,7 +31,7 @@ class AdaptiveLabels(Criterion):
     as printed and does not divide the repel term by N²; ``"reference"`` predicts with the last means.
 
     Args:
-        labels: a number of classes, their names, or a LabelSpace.
+        labels: a number of classes, their names, or a LabelSpace, of which the names alone are used.
         dim: the width D of the output; K by default, the paper also uses 10·K.
         every: k, steps between updates.
         warmup: w, steps before the first update.
@@ -284,7 +284,7 @@ class AdaptiveLabels(Criterion):
         """Return the labels that predict, as vectors that are compared as they predict: by Euclidean distance."""
         matrix = self._test_matrix().detach().cpu()
         steps = {} if self.restart else {"steps": int(self.step)}
-        source = {"builder": "lwal", **steps, "metric": "euclidean"}
+        source = {"builder": "lwal", **steps, "metric": "euclidean", **targets.first_seen(self.running_count == 0)}
         return LabelSpace(self.names, matrix, "vectors", source)
 
     def target_matrix(self) -> Tensor:

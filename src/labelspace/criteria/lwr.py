@@ -30,7 +30,7 @@ class Retrospection(Criterion):
     of 200 epochs. We do: count from 0, so that c is the epoch the memory is from; ``preset="reference"`` counts from 1.
 
     Args:
-        labels: a number of classes, their names, or a LabelSpace.
+        labels: a number of classes, their names, or a LabelSpace, of which the names alone are used.
         samples: how many training samples there are; ``index`` counts from 0 to ``samples`` − 1.
         epochs: E, how many epochs the training will take; the soft share grows towards it.
         every: k, refresh the memory every so many epochs.
@@ -153,7 +153,8 @@ class Retrospection(Criterion):
         for places in torch.split(known, 65536):
             soft = torch.softmax(self._recalled(places).cpu().double() / self.temperature.cpu(), dim=-1)
             total.index_add_(0, soft.argmax(dim=-1), soft)
-        return LabelSpace(self.names, kept_mass(total), "relations", {"builder": "lwr", "epoch": int(self.epoch)})
+        source = {"builder": "lwr", "epoch": int(self.epoch), **targets.first_seen(len(known) == 0)}
+        return LabelSpace(self.names, kept_mass(total), "relations", source)
 
     def _recalled(self, place: Tensor) -> Tensor:
         values = self.statistics.memory["old_outputs"][place]

@@ -21,7 +21,7 @@ class ConfidencePenalty(Criterion):
     known to us. We do: the plain form.
 
     Args:
-        labels: a number of classes, their names, or a LabelSpace.
+        labels: a number of classes, their names, or a LabelSpace, of which the names alone are used.
         strength: β, at least 0.
         weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
             ``Criterion``.

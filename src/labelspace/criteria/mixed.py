@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from labelspace import _checks
 from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Common, Criterion, Example, Term, Tuned
-from labelspace.criteria.divergences import Weights, class_penalty, entry_box, entry_penalty, off_diagonal
+from labelspace.criteria.penalties import Weights, class_penalty, entry_box, entry_penalty, off_diagonal
 from labelspace.space import LabelSpace
 
 NEVER = 1e-4  # a sigmoid starts at least so far from its ends, which it never reaches

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from labelspace._devices import IN_CACHE
 from labelspace.criteria import divergences
 from labelspace.criteria.known import known, softmax
 
@@ -56,6 +57,20 @@ def nearness(
     return known(quick, careful, 1.0, output)
 
 
+class Written(NamedTuple):
+    """Rows about the middle."""
+
+    rows: Tensor  # (K, D)
+
+    def distances(self, points: Tensor) -> Tensor:
+        """Return ``‖z − ŷ_k‖`` of points about the middle."""
+        return divergences.distances(points, self.rows)
+
+    def mixed(self, weights: Tensor) -> Tensor:
+        """Return ``weights @ rows``."""
+        return weights @ self.rows
+
+
 class Centres(NamedTuple):
     """Rows ``labels − middle`` of which some are new ones, never written down: they may be many times the batch."""
 
@@ -69,10 +84,8 @@ class Centres(NamedTuple):
         """Return ``‖z − ŷ_k‖`` of points about the middle, as ``divergences.distances`` has them.
 
         ``‖z‖² + ‖ŷ‖² − 2·z·ŷ``; pairs so near each other that the difference would lose digits are taken one by one.
-        In few dimensions, or where many are near, rows are written down.
+        Where many are near, rows are written down.
         """
-        if points.shape[1] < divergences.WIDE:
-            return divergences.distances(points, self.written())
         both = points.square().sum(dim=1, keepdim=True) + self.sizes
         shifts = 2 * torch.mv(points, self.middle).unsqueeze(1)
         squared = torch.addmm(both + shifts, points, self.labels.T, alpha=-2)
@@ -104,8 +117,13 @@ class Centres(NamedTuple):
         return of_new.addmm_(weights, self.labels)
 
 
-def about(labels: Tensor, middle: Tensor, places: Tensor, new: Tensor) -> Centres:
-    """Return rows about a middle; where it is so far away that products would lose digits, labels are moved there."""
+def about(labels: Tensor, middle: Tensor, places: Tensor, new: Tensor) -> Written | Centres:
+    """Return rows about a middle, written down where they are few numbers.
+
+    Where the middle is so far away that products would lose digits, labels are moved there.
+    """
+    if labels.numel() <= IN_CACHE or labels.shape[1] < divergences.WIDE:
+        return Written((labels - middle).index_copy_(0, places, new))
     outer, own = torch.linalg.vector_norm(labels, dim=1).square_(), middle.square().sum()
     sizes = torch.addmv(outer + own, labels, middle, alpha=-2)
     if bool((sizes < 0.1 * (outer + own)).any()):

@@ -27,7 +27,7 @@ class OnlineSmoothing(Criterion):
     the CIFAR code; ``preset="reference-fine"`` is the other, ``"paper"`` starts uniform.
 
     Args:
-        labels: a number of classes, their names, or a LabelSpace.
+        labels: a number of classes, their names, or a LabelSpace, of which the names alone are used.
         smoothing: σ in [0, 1].
         start: what S holds in the first epoch, ``"zero"`` or ``"uniform"``.
         both: weigh both terms 1 instead of 1−σ and σ.
@@ -135,7 +135,9 @@ class OnlineSmoothing(Criterion):
     def label_space(self) -> LabelSpace:
         """Return S as relations; before the first commit every class keeps its mass."""
         matrix = kept_mass(self.label_matrix.detach().cpu().double())
-        return LabelSpace(self.names, matrix, "relations", {"builder": "ols", "smoothing": float(self.smoothing)})
+        untouched = self.label_matrix == (0.0 if self.start == "zero" else 1 / len(self.names))
+        source = {"builder": "ols", "smoothing": float(self.smoothing), **targets.first_seen(untouched)}
+        return LabelSpace(self.names, matrix, "relations", source)
 
     def target_matrix(self) -> Tensor:
         """Return the target of both terms, ``(1−σ)·I + σ·S`` or ``I + S``, its rows divided by their sum."""

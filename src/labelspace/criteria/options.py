@@ -41,6 +41,11 @@ class OptionsModule(nn.Module):
         self.register_buffer(name, value, persistent)
         getattr(self, IGNORED_BY_DDP).append(name)
 
+    def constants(self) -> list[Tensor]:
+        """Return the tensors that training never changes, single numbers aside."""
+        held = [self._buffers[name] for name in getattr(self, IGNORED_BY_DDP)]
+        return [tensor for tensor in held if tensor is not None and tensor.ndim > 0]
+
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "OptionsModule":
         options = {id(self._buffers[name]): value for name, value in self.float_options.items()}
 

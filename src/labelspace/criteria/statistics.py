@@ -19,6 +19,7 @@ from labelspace import _sharded
 from labelspace._distributed import ALL, Ranks
 from labelspace.criteria.options import OptionsModule
 from labelspace.criteria.soundness import Rows
+from labelspace.criteria.voices import Loop, Still
 
 UNGATHERED = (
     "state_dict() in mid-epoch holds what a criterion has observed on this rank, not what it has on others."
@@ -208,6 +209,7 @@ class StatisticsModule(OptionsModule):
 
     statistics: Statistics
     commit_every: int | None
+    loop: Loop
     global_mean: bool
     same_on_ranks: ClassVar[bool] = False  # whether every rank observes the same, so that one's are all
     steps_observed: Tensor
@@ -226,6 +228,18 @@ class StatisticsModule(OptionsModule):
         """Return new values of buffers from the gathered statistics; pure. Running methods only."""
         raise NotImplementedError
 
+    def watch(self) -> None:
+        """Look whether a loop moves the parameters, until it does."""
+        if any(parameter.requires_grad for parameter in self.parameters()):
+            Still(self, self.loop)
+
+    def train(self, mode: bool = True) -> "StatisticsModule":
+        """Take to training or leave it."""
+        if self.training and not mode:
+            self.loop.left(self)
+        super().train(mode)
+        return self
+
     def _observe(self, rows: Rows) -> None:
         with torch.no_grad():
             index = rows.extras.get("index")
@@ -236,6 +250,8 @@ class StatisticsModule(OptionsModule):
             self.statistics.add(self.observe(rows.output.detach(), rows.y.detach(), **given), place)
             if self.commit_every is not None:
                 self._commit_in_step(self.commit_every)
+            elif not torch.compiler.is_compiling():
+                self.loop.observed(self, rows.output.shape[0], self.statistics.seen.shape[0])
 
     def _commit_in_step(self, every: int) -> None:
         if every > 1:

@@ -162,6 +162,15 @@ class Tuned(NamedTuple):
     words: tuple[str, ...] = ()  # what the option may be instead of a number
 
 
+def first_seen(same: Tensor | bool) -> dict[str, object]:
+    """Return what the source of learned labels says while nothing has been learned of them.
+
+    Args:
+        same: whether they are, in every entry, as they were made.
+    """
+    return {"as_initialised": True} if bool(torch.as_tensor(same).all()) else {}
+
+
 class Common(TypedDict, total=False):
     """What every criterion takes beside its own options; ``Criterion`` says what they are and their defaults."""
 

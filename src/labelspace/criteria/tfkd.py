@@ -27,7 +27,7 @@ class VirtualTeacher(Criterion):
     the same for any K, and p as in the code; ``preset="reference"`` is the code.
 
     Args:
-        labels: a number of classes, their names, or a LabelSpace.
+        labels: a number of classes, their names, or a LabelSpace, of which the names alone are used.
         strength: α in [0, 1], the share of the teacher; at 0 this is cross-entropy.
         confidence: what the teacher holds at the true class, from 1/K to 1.
         temperature: τ > 0.

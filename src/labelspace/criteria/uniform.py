@@ -22,7 +22,7 @@ class UniformSmoothing(Criterion):
     Paper says, code does, we do: the same thing.
 
     Args:
-        labels: a number of classes, their names, or a LabelSpace.
+        labels: a number of classes, their names, or a LabelSpace, of which the names alone are used.
         smoothing: ε in [0, 1], the mass given to all classes together.
         weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in
             ``Criterion``.

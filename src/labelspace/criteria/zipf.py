@@ -33,7 +33,7 @@ class ZipfSmoothing(Criterion):
     their scores side by side.
 
     Args:
-        labels: a number of classes, their names, or a LabelSpace.
+        labels: a number of classes, their names, or a LabelSpace, of which the names alone are used.
         strength: λ, at least 0.
         votes: ``"logits"`` (default) or ``"dense"``, which needs ``features=``: the class scores at each position.
         weight, ignore_index, reduction, class_dim, preset, global_mean, process_group, validate, classes: as in

@@ -105,6 +105,7 @@ class LabelCallback(Callback):
         """Refuse settings that would train other labels than these, or none."""
         remedy = "Leave the optimizer to the Trainer, or build it after the Trainer, from all of model.parameters()."
         check_optimized("Trainer", self.criterion, [optimizer], remedy)
+        self.criterion.loop.ends = True
         if args.world_size > 1:
             _check_ranks(args, self.criterion)
 

@@ -54,6 +54,7 @@ class LabelCallback(Callback):
         remedy = "Return an optimizer of learner.parameter_groups(weight_decay) from configure_optimizers."
         for criterion in found.values():
             check_optimized("configure_optimizers", criterion, trainer.optimizers, remedy)
+            criterion.loop.ends = True
         # A checkpoint between the last batch of an epoch and its end, such as ModelCheckpoint's after a validation, is
         # resumed with the next epoch: what was counted is committed here.
         if self.ended is not None and trainer.current_epoch > self.ended:
