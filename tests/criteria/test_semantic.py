@@ -1,5 +1,6 @@
 """Semantic target smoothing: limits and what it needs."""
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -54,3 +55,31 @@ def test_masked_classes_of_other_groups() -> None:
 def test_needs_a_label_space(labels: object) -> None:
     with pytest.raises(TypeError, match=r"`labels` of SemanticSmoothing must be a LabelSpace.*labelspace.ordinal"):
         SemanticSmoothing(labels)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("samples", [3, 10])  # on both sides of what a kernel of our own is for
+def test_an_order_of_many_classes_is_the_equation(samples: int) -> None:
+    classes, sigma = 9000, 0.3
+    criterion = SemanticSmoothing(ordinal(classes), smoothing=sigma, weight=torch.linspace(0.5, 2, classes))
+    generator = torch.Generator().manual_seed(0)
+    output = torch.randn(samples, classes, generator=generator, dtype=torch.float64).requires_grad_()
+    y = torch.randint(classes, (samples,), generator=generator)
+    y[0] = -100
+    loss = criterion(output, y)
+    loss.backward()
+    z, weight = output.detach().numpy(), np.linspace(0.5, 2, classes)
+    p = np.exp(z - z.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    expected, gradient, total = 0.0, np.zeros_like(z), weight[y[1:]].sum()
+    for row in range(1, samples):
+        away = np.abs(np.arange(classes) - int(y[row])).astype(float)
+        spread = np.divide(1, away, out=np.zeros(classes), where=away > 0)
+        target = sigma * spread / spread.sum() + (1 - sigma) * (away == 0)
+        share = weight[y[row]] / total
+        expected -= share * (target * np.log(p[row])).sum()
+        gradient[row] = share * (p[row] - target)
+    # relations and class weights are held in single precision
+    torch.testing.assert_close(loss.item(), expected, rtol=1e-6, atol=0)
+    torch.testing.assert_close(output.grad.numpy(), gradient, rtol=1e-4, atol=1e-9)
+    with pytest.raises(ValueError, match="`y` of SemanticSmoothing must be class indices from 0 to 8999"):
+        criterion(output, torch.full_like(y, classes))

@@ -77,9 +77,14 @@ class SemanticSmoothing(Criterion):
 
     def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | None:
         """Return the same by a kernel; a rule makes its rows anew for every batch."""
-        if self.rule is not None or y.requires_grad:
+        if y.requires_grad or (self.rule is not None and targets.is_soft(y)):
             return None
-        relations, sigma = self.relations, self.smoothing.item()
+        sigma = self.smoothing.item()
+        if self.rule is not None:
+            spread = self.rule.rows(y).to(output.dtype) * sigma
+            own = spread.new_full((len(y), 1), 1 - sigma)
+            return kernels.soft_cross_entropy(output, spread.scatter_add_(1, y.unsqueeze(1), own), share)
+        relations = self.relations
         if targets.is_soft(y):
             mixed = targets.smoothed(relations.to(output.dtype), y, self.smoothing)
             return kernels.soft_cross_entropy(output, mixed, share)
