@@ -1,8 +1,12 @@
 """What running methods have seen: sums, rows of tables, and a memory."""
 
-import torch
-from torch import nn
+import copy
+from unittest.mock import patch
 
+import torch
+from torch import Tensor, nn
+
+from labelspace import OnlineSmoothing
 from labelspace.criteria.statistics import RowSum, Statistics, StatisticsModule
 
 
@@ -63,3 +67,26 @@ def test_a_sum_of_rows_touches_those_rows() -> None:
     assert statistics.sums["mass"] is before  # no copy of what is not touched
     statistics.add({"mass": RowSum(torch.tensor([1]), torch.ones(1, 2, dtype=torch.float64))}, None)
     assert statistics.sums["mass"].dtype == torch.float64
+
+
+def test_steps_are_counted_without_asking_a_device() -> None:
+    def train(criterion: OnlineSmoothing, count: int) -> int:
+        """Return how often the number of steps was read from a tensor, which waits for a device."""
+        number, asked = Tensor.__int__, list[Tensor]()
+        with patch.object(Tensor, "__int__", lambda tensor: asked.append(tensor) or number(tensor)):
+            for _ in range(count):
+                criterion(torch.eye(3, requires_grad=True), torch.tensor([0, 1, 2])).backward()
+        return len(asked)
+
+    criterion, other = OnlineSmoothing(3, commit_every=4), OnlineSmoothing(3, commit_every=4)
+    assert train(criterion, 9) == 1
+    assert train(other, 2) == 1
+    other.load_state_dict(criterion.state_dict())  # in the middle of four steps
+    twin = copy.deepcopy(criterion)
+    for each in (criterion, other, twin):
+        before = each.label_matrix
+        train(each, 2)
+        assert each.label_matrix is before
+        train(each, 1)
+        assert each.label_matrix is not before
+        assert int(each.steps_observed) == 12

@@ -213,6 +213,7 @@ class StatisticsModule(OptionsModule):
     global_mean: bool
     same_on_ranks: ClassVar[bool] = False  # whether every rank observes the same, so that one's are all
     steps_observed: Tensor
+    _counted: tuple[int, Tensor | None, int] = (0, None, 0)  # the last step's number, where it is, and its version
 
     def _hold(self, statistics: Statistics) -> None:
         if statistics or statistics.memory:
@@ -255,11 +256,11 @@ class StatisticsModule(OptionsModule):
                 self.loop.observed(self, rows.output.shape[0], self.statistics.seen.shape[0])
 
     def _commit_in_step(self, every: int) -> None:
-        if every > 1:
+        # in a compiled step the choice is made by a tensor: a branch in Python would compile every step anew
+        if every > 1 and torch.compiler.is_compiling():
             self.steps_observed = self.steps_observed + 1
-            # in a compiled step the choice is made by a tensor: a branch in Python would compile every step anew
-            if not torch.compiler.is_compiling() and int(self.steps_observed) % every != 0:
-                return
+        elif every > 1 and self._count_step() % every != 0:
+            return
         alone = self.same_on_ranks or not self.global_mean
         new = self.commit(self.statistics.local() if alone else self.statistics.gathered())
         if every == 1 or not torch.compiler.is_compiling():
@@ -271,6 +272,15 @@ class StatisticsModule(OptionsModule):
         self._rebind({name: torch.where(due, value, old[name]) for name, value in new.items()})
         sums = self.statistics.sums
         self.statistics.sums = {name: torch.where(due, 0, total) for name, total in sums.items()}
+
+    def _count_step(self) -> int:
+        """Return the number of this step; a device is waited for only where others have written the last one's."""
+        number, step, version = self._counted
+        known = step is self.steps_observed and step._version == version
+        number = 1 + (number if known else int(self.steps_observed))
+        self.steps_observed = self.steps_observed + 1
+        self._counted = number, self.steps_observed, self.steps_observed._version
+        return number
 
     def _rebind(self, values: Mapping[str, Tensor]) -> None:
         # rebound, not copied into: the graph of the last loss may still hold the old tensor
