@@ -46,7 +46,7 @@ class Rows(ABC):
         return None
 
     def heaviest(self, count: int) -> Tensor:
-        """Return the classes to which each class gives most, ``(K, count)`` on the CPU, looking at few rows at a time."""
+        """Return the classes to which each gives most, ``(K, count)`` on the CPU, looking at few rows at a time."""
         # one table for all: small results kept between large rows would leave holes that no later rows fit into
         found = torch.empty(len(self), count, dtype=torch.int64)
         for places in chunks(len(self)):
