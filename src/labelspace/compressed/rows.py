@@ -46,13 +46,14 @@ class Rows(ABC):
         return None
 
     def heaviest(self, count: int) -> Tensor:
-        """Return the classes to which each class gives most, ``(K, count)``, looking at few rows at a time."""
-        found = []
+        """Return the classes to which each gives most, ``(K, count)`` on the CPU, looking at few rows at a time."""
+        # one table for all: small results kept between large rows would leave holes that no later rows fit into
+        found = torch.empty(len(self), count, dtype=torch.int64)
         for places in chunks(len(self)):
             rows = self.rows(places)
             rows[torch.arange(len(places)), places] = -1
-            found.append(rows.topk(count, dim=1).indices)
-        return torch.cat(found)
+            found[places] = rows.topk(count, dim=1).indices.cpu()
+        return found
 
     @final
     def mixed(self, y: Tensor) -> Tensor:
