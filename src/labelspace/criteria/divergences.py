@@ -44,7 +44,7 @@ def soft_cross_entropy(output: Rows, target: Rows) -> Values:
 
     The target needs no unit mass: ``H(a, p) + H(b, p) = H(a + b, p)``. Where it has none, ``output`` may be ``−inf``.
     """
-    return _as_tensor(_SoftCrossEntropy.apply(output, target))  # type: ignore[no-untyped-call]
+    return _applied(_SoftCrossEntropy, _SoftCrossEntropyTwice, output, target)
 
 
 def entropy_terms(output: Rows, log_target: Rows, coefficients: Float[Tensor, " 4"]) -> Values:
@@ -52,7 +52,7 @@ def entropy_terms(output: Rows, log_target: Rows, coefficients: Float[Tensor, " 
 
     With all four at 1 this is the symmetric divergence ``KL(t‖p) + KL(p‖t)``.
     """
-    return _as_tensor(_EntropyTerms.apply(output, log_target, coefficients))  # type: ignore[no-untyped-call]
+    return _applied(_EntropyTerms, _EntropyTermsTwice, output, log_target, coefficients)
 
 
 def learnt_terms(output: Rows, logits: Rows, y: Places, smoothing: Tensor, coefficients: Float[Tensor, " 4"]) -> Values:
@@ -65,7 +65,7 @@ def learnt_terms(output: Rows, logits: Rows, y: Places, smoothing: Tensor, coeff
         smoothing: α.
         coefficients: of the four entropies.
     """
-    return _as_tensor(_LearntTerms.apply(output, logits, y, smoothing, coefficients))  # type: ignore[no-untyped-call]
+    return _applied(_LearntTerms, _LearntTermsTwice, output, logits, y, smoothing, coefficients)
 
 
 def negative_entropy(target: Rows) -> Values:
@@ -81,7 +81,7 @@ def divergence(fixed: Rows, target: Rows) -> Values:
 
 def euclidean(points: Float[Tensor, "n d"], centres: Float[Tensor, "k d"]) -> Float[Tensor, "n k"]:
     """Return distances ``‖z_n − ŷ_k‖``, squared distances floored at 1e-12 (where the gradient is zero)."""
-    return _as_tensor(_Euclidean.apply(points, centres))  # type: ignore[no-untyped-call]
+    return _applied(_Euclidean, _EuclideanTwice, points, centres)
 
 
 def distances(points: Float[Tensor, "n d"], centres: Float[Tensor, "k d"]) -> Float[Tensor, "n k"]:
@@ -106,6 +106,11 @@ def distances(points: Float[Tensor, "n d"], centres: Float[Tensor, "k d"]) -> Fl
 def many(near: Int[Tensor, " pairs"], squared: Float[Tensor, "n k"]) -> bool:
     """Return whether so many pairs are near each other that all are better taken one by one."""
     return len(near) > max(squared.numel() // 8, 4 * len(squared))
+
+
+def _applied(once: type[torch.autograd.Function], twice: type[torch.autograd.Function], *inputs: Tensor) -> Tensor:
+    """Return a function of inputs: of both modes of differentiation, but a compiler knows none with a ``jvp``."""
+    return _as_tensor((once if torch.compiler.is_compiling() else twice).apply(*inputs))  # type: ignore[no-untyped-call]
 
 
 def _as_tensor(result: object) -> Tensor:
@@ -140,7 +145,8 @@ def _by_rows(function: Callable[..., Sequence[Tensor | None]], *tensors: Tensor)
 def _keep(ctx: Context, *tensors: Tensor) -> None:
     """Keep tensors for both modes of differentiation: ``torch.func.hessian`` takes one after the other."""
     ctx.save_for_backward(*tensors)
-    ctx.save_for_forward(*tensors)
+    if not torch.compiler.is_compiling():
+        ctx.save_for_forward(*tensors)
 
 
 def _along(
@@ -178,6 +184,8 @@ class _SoftCrossEntropy(torch.autograd.Function):
         to_output, to_target = _soft_gradients(ctx.saved_tensors, gradient, ctx.needs_input_grad)
         return to_output, to_target
 
+
+class _SoftCrossEntropyTwice(_SoftCrossEntropy):
     @staticmethod
     def jvp(ctx: Context, *tangents: Tensor | None) -> Tensor:
         return _along(_soft_gradients, ctx.saved_tensors, tangents)
@@ -226,6 +234,8 @@ class _EntropyTerms(torch.autograd.Function):
         to_output, to_log_target = _known_gradients(ctx.saved_tensors, gradient, ctx.needs_input_grad)
         return to_output, to_log_target, None
 
+
+class _EntropyTermsTwice(_EntropyTerms):
     @staticmethod
     def jvp(ctx: Context, *tangents: Tensor | None) -> Tensor:
         return _along(_known_gradients, ctx.saved_tensors, tangents)
@@ -293,6 +303,8 @@ class _LearntTerms(torch.autograd.Function):
     def backward(ctx: Context, gradient: Tensor) -> tuple[Tensor | None, ...]:
         return *_learnt_gradients(ctx.saved_tensors, gradient, ctx.needs_input_grad), None, None, None
 
+
+class _LearntTermsTwice(_LearntTerms):
     @staticmethod
     def jvp(ctx: Context, *tangents: Tensor | None) -> Tensor:
         return _along(_learnt_gradients, ctx.saved_tensors, tangents)
@@ -343,6 +355,19 @@ class _Euclidean(torch.autograd.Function):
         _keep(ctx, *inputs, output)
 
     @staticmethod
+    def backward(ctx: Context, gradient: Tensor) -> tuple[Tensor, Tensor]:
+        points, centres, distances = ctx.saved_tensors
+        weights = torch.where(distances > 1e-6, gradient / distances, 0)
+        # both products are invariant to a common shift; near the origin their differences lose fewer digits
+        shift = centres.detach().mean(dim=-2, keepdim=True)
+        points, centres = points - shift, centres - shift
+        to_points = weights.sum(dim=-1, keepdim=True) * points - weights @ centres
+        to_centres = weights.sum(dim=-2).unsqueeze(-1) * centres - weights.transpose(-1, -2) @ points
+        return to_points, to_centres
+
+
+class _EuclideanTwice(_Euclidean):
+    @staticmethod
     def jvp(ctx: Context, *tangents: Tensor | None) -> Tensor:
         # ∂d_nk = (z_n − ŷ_k)·(∂z_n − ∂ŷ_k)/d_nk
         points, centres, distances = ctx.saved_tensors
@@ -354,14 +379,3 @@ class _Euclidean(torch.autograd.Function):
         alone = (points * by_point).sum(dim=-1).unsqueeze(-1) + (centres * by_centre).sum(dim=-1).unsqueeze(-2)
         across = by_point @ centres.transpose(-1, -2) + points @ by_centre.transpose(-1, -2)
         return torch.where(distances > 1e-6, (alone - across) / distances, 0)
-
-    @staticmethod
-    def backward(ctx: Context, gradient: Tensor) -> tuple[Tensor, Tensor]:
-        points, centres, distances = ctx.saved_tensors
-        weights = torch.where(distances > 1e-6, gradient / distances, 0)
-        # both products are invariant to a common shift; near the origin their differences lose fewer digits
-        shift = centres.detach().mean(dim=-2, keepdim=True)
-        points, centres = points - shift, centres - shift
-        to_points = weights.sum(dim=-1, keepdim=True) * points - weights @ centres
-        to_centres = weights.sum(dim=-2).unsqueeze(-1) * centres - weights.transpose(-1, -2) @ points
-        return to_points, to_centres
