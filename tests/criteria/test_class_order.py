@@ -99,3 +99,13 @@ def test_a_method_that_has_never_heard_of_it() -> None:
         Own(classes=CLASSES)
     assert Own(classes=KNOWN).names == tuple(KNOWN)
     assert Foreign(space, classes=iter(CLASSES)).names == tuple(CLASSES)
+
+
+def test_indices_by_name_are_an_order_and_a_set_is_none() -> None:
+    """As ``class_to_idx`` of torchvision's folders, whose keys may be in any order."""
+    space = ordinal(["mild", "moderate", "severe"])
+    criterion = SemanticSmoothing(space, classes={"severe": 2, "mild": 0, "moderate": 1})
+    assert criterion.names == ("mild", "moderate", "severe")
+    for wrong in ({"severe", "mild", "moderate"}, {"mild": 1, "moderate": 2, "severe": 3}, {"mild": "a"}):
+        with pytest.raises(TypeError, match="`classes` of SemanticSmoothing must be the names of classes"):
+            SemanticSmoothing(space, classes=wrong)

@@ -50,3 +50,12 @@ def test_weights_and_rows():
         positive_weights("me", [1, -1.0], np.zeros((2, 1)))
     assert isinstance(indexable_rows(coo_array(np.eye(2))), csr_array)
     assert indexable_rows([[1], [2]]) == [[1], [2]]
+
+
+def test_a_table_the_other_way_round_is_refused() -> None:
+    pandas = pytest.importorskip("pandas")
+    actions = pandas.DataFrame([[0, 2, 1.0], [20, 0, 2.0]], ["mild", "severe"], ["mild", "severe", "order a test"])
+    with pytest.raises(ValueError, match="`cost` of cost_scorer.*Got a row 'order a test'"):
+        known_prices("cost_scorer", actions.T, ["mild", "severe"])
+    fold = known_prices("cost_scorer", actions, ["severe"])  # a fold that lacks a class
+    assert fold.names == ("severe",)

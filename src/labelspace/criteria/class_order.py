@@ -59,8 +59,17 @@ def in_order(owner: str, labels: Any, classes: Sequence[str]) -> Any:
 
 
 def class_list(owner: str, classes: object) -> tuple[str, ...]:
-    """Return the names of a dataset's classes; a number of them names nothing."""
-    if isinstance(classes, Integral):
+    """Return the names of a dataset's classes; a number of them names nothing, and a set has no order.
+
+    Args:
+        owner: whose argument it is.
+        classes: names in the order of their indices, or the index of each name (``dataset.class_to_idx``).
+    """
+    if isinstance(classes, Mapping) and all(isinstance(place, Integral) for place in classes.values()):
+        ordered = sorted(classes, key=lambda name: classes[name])
+        if [classes[name] for name in ordered] == list(range(len(classes))):
+            return tuple(map(str, ordered))
+    if isinstance(classes, Integral | set | frozenset | Mapping):
         raise _checks.fail_type(owner, "classes", "the names of classes, in the order of their indices", repr(classes))
     return tuple(map(str, _checks.class_names(owner, classes)))
 

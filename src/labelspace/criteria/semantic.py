@@ -80,6 +80,8 @@ class SemanticSmoothing(Criterion):
         if y.requires_grad or (self.rule is not None and targets.is_soft(y)):
             return None
         sigma = self.smoothing.item()
+        if sigma == 0:
+            return kernels.cross_entropy(output, y, share)  # one-hot labels, to the last bit
         if self.rule is not None:
             spread = self.rule.rows(y).to(output.dtype) * sigma
             own = spread.new_full((len(y), 1), 1 - sigma)

@@ -65,9 +65,9 @@ def export_onnx(run: Run, decision: Decision, path: str | Path) -> Exported:
         remedy = "Its search writes token by token: labelspace predict and Run.translate do."
         raise _checks.fail("export", "run", "of a model with one label for each sample", "one of sequences", remedy)
     if run.members:
-        remedy = (
-            "labelspace predict, Run.predict_proba and Run.decide take it as it is; members/0 is one of its models."
-        )
+        networks = [f"members/{place}" for place, each in enumerate(run.members) if not is_estimator(each)]
+        found = f"Its networks are {', '.join(networks)}." if networks else "None of its models is a network."
+        remedy = f"labelspace predict, Run.predict_proba and Run.decide take it as it is. {found}"
         raise _checks.fail("export", "run", "of one network", f"{len(run.members)} averaged", remedy)
     if is_estimator(run):
         remedy = "labelspace predict, Run.predict_proba and Run.decide take it as it is."

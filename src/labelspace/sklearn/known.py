@@ -94,7 +94,7 @@ def known_prices(
     found = None if space is None else known_space(owner, space, names)
     try:
         if isinstance(cost, Frame):
-            cost, actions = _named(_cut(cost, names), names, actions)
+            cost, actions = _named(_cut(owner, cost, names), names, actions)
         elif cost is not None and not isinstance(cost, str | LabelSpace) and not hasattr(cost, "suffix"):
             cost = _shaped(owner, cost, names, actions)
         return prices(cost, names, found, actions)
@@ -180,13 +180,21 @@ def _named(frame: Frame, names: Sequence[str], actions: ActionSpec) -> tuple[Cos
     return frame.to_numpy().tolist(), columns
 
 
-def _cut(frame: Frame, names: Sequence[str]) -> Frame:
-    """Return a table of prices without the classes that are not here, where it has all that are."""
+def _cut(owner: str, frame: Frame, names: Sequence[str]) -> Frame:
+    """Return a table of prices without the classes that are not here, where it has all that are.
+
+    Where classes are what is done, a class that is not here has a column too: a row without one is no class.
+    """
     index = [_name(label) for label in getattr(frame, "index", [])]
     columns = [_name(label) for label in frame.columns]
     if not set(names) < set(index):
         return frame
     absent = set(index) - set(names)
+    strange = [name for name in index if name in absent and name not in columns]
+    if strange and set(names) <= set(columns):
+        expected = f"a row for each class, {_checks.listed(names, most=6)}, and a column for each that is done"
+        remedy = "Rows are true classes: a table the other way round is cost.T."
+        raise _checks.fail(owner, "cost", expected, f"a row {strange[0]!r}", remedy)
     rows = [place for place, name in enumerate(index) if name not in absent]
     kept = [place for place, name in enumerate(columns) if name not in absent]
     cells = np.array(frame.to_numpy().tolist(), dtype=object)[np.ix_(rows, kept)]
