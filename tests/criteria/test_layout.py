@@ -1,5 +1,6 @@
 """Layouts of what a criterion is given, and what it will not take."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -229,3 +230,14 @@ def test_several_classes_at_once_are_another_question(y: list[Any]) -> None:
         OneHot(3)(numbers(2, 3), torch.tensor(y))
     with pytest.raises(ValueError, match="what a sample counts is sample_weight="):
         OneHot(3)(numbers(1, 3), torch.tensor([[0.9, 0.9, 0.0]]))
+
+
+def test_what_is_no_tensor_is_named_as_what_it_is() -> None:
+    y = torch.tensor([0, 1])
+    with pytest.raises(TypeError, match="`output` of OneHot must be a floating point tensor. Got numpy.ndarray"):
+        OneHot(3)(np.zeros((2, 3)), y)
+    returned = SimpleNamespace(logits=torch.zeros(2, 3))
+    with pytest.raises(TypeError, match=r"Got types.SimpleNamespace. Give its .logits"):
+        OneHot(3)(returned, y)
+    with pytest.raises(ValueError, match="smallest entry -1. If these are logits, give their softmax"):
+        OneHot(3)(torch.zeros(1, 3), torch.tensor([[-1.0, 1, 1]]))

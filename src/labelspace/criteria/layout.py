@@ -74,8 +74,8 @@ class Layout(NamedTuple):
     def flatten(self, output: Tensor) -> Tensor:
         """Return ``(n, D)`` rows in float32, or float64 where they come so."""
         if not isinstance(output, Tensor) or not output.is_floating_point():
-            got = getattr(output, "dtype", type(output).__name__)
-            raise _checks.fail_type(self.owner, "output", "a floating point tensor", got)
+            remedy = "Give its .logits." if hasattr(output, "logits") else ""
+            raise _checks.fail_type(self.owner, "output", "a floating point tensor", _what(output), remedy)
         check_dense(self.owner, "output", output)
         if output.ndim == 0:
             raise _checks.fail(self.owner, "output", "of one or more dimensions", f"shape {tuple(output.shape)}")
@@ -107,9 +107,8 @@ class Layout(NamedTuple):
 
     def _check_target(self, output: Tensor, y: Tensor, shape: torch.Size) -> None:
         if not isinstance(y, Tensor) or y.dtype == torch.bool or y.is_complex():
-            got = getattr(y, "dtype", type(y).__name__)
-            remedy = f"Give y.float(). {MANY}" if got == torch.bool else ""
-            raise _checks.fail_type(self.owner, "y", "a tensor of class indices or probabilities", got, remedy)
+            remedy = f"Give y.float(). {MANY}" if isinstance(y, Tensor) and y.dtype == torch.bool else ""
+            raise _checks.fail_type(self.owner, "y", "a tensor of class indices or probabilities", _what(y), remedy)
         check_dense(self.owner, "y", y, output)
         if not y.is_floating_point():
             if y.shape != shape:
@@ -180,8 +179,11 @@ class Layout(NamedTuple):
             return
         expected = "probabilities: not negative, rows summing to at most 1"
         got = f"a row summing to {worst:g}, smallest entry {least:g}"
-        several = bool(((rows == 0) | (rows == 1)).all())
-        remedy = MANY if several else "Divide each row by its sum; what a sample counts is sample_weight=."
+        remedy = "Divide each row by its sum; what a sample counts is sample_weight=."
+        if not least >= 0:
+            remedy = "If these are logits, give their softmax."
+        elif bool(((rows == 0) | (rows == 1)).all()):
+            remedy = MANY
         raise _checks.fail(self.owner, "y", expected, got, remedy)
 
     def _weights(self, weight: Tensor, output: Tensor, shape: torch.Size, dtype: torch.dtype) -> Tensor:
@@ -226,6 +228,10 @@ class Layout(NamedTuple):
         if found != shape:
             expected = f"for the same {shape.numel()} samples as `output`, in its layout"
             raise _checks.fail(self.owner, name, expected, f"shape {tuple(value.shape)}")
+
+
+def _what(value: object) -> str:
+    return str(value.dtype) if isinstance(value, Tensor) else f"{type(value).__module__}.{type(value).__qualname__}"
 
 
 def _left_out(labels: Tensor, valid: Tensor | None, weight: Tensor) -> tuple[Tensor, Tensor | None]:
