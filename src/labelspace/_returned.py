@@ -27,6 +27,8 @@ def output_of(owner: str, returned: Any, getter: Getter | None = None) -> Tensor
         found: Any = getter(returned)
     elif isinstance(returned, Tensor):
         return returned
+    elif type(returned) is tuple and returned and isinstance(returned[0], Tensor):
+        return returned[0]
     else:
         found = _named(returned, "logits")
         if found is None and isinstance(returned, (tuple, list)) and len(returned):

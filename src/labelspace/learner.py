@@ -89,7 +89,7 @@ class Learner(nn.Module):
                 model's.
         """
         inputs, y, named = _labels(inputs, named)
-        extras = {name: named.pop(name) for name in EXTRAS if name in named}
+        extras = {name: named.pop(name) for name in EXTRAS if name in named} if named else {}
         dense = y is not None and self.criterion.dense_features
         returned = (getattr(self.model, "at_positions", self.model) if dense else self.model)(*inputs, **named)
         output = output_of("Learner", returned, self._output)
@@ -158,6 +158,8 @@ class Learner(nn.Module):
 
 def _labels(inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], Any, dict[str, Any]]:
     """Return the inputs of the model, the labels, and what else was named."""
+    if not named and len(inputs) == 2:  # as nearly always
+        return inputs[:1], inputs[1], named
     found = [name for name in LABELS if name in named]
     if len(found) == 2 and named["y"] is not None:
         raise _checks.fail("Learner", "labels", "left out where y= is given", "both")
