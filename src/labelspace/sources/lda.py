@@ -17,6 +17,7 @@ from torch import Tensor
 
 from labelspace import _checks
 from labelspace._inputs import Numbers
+from labelspace.compressed.rows import chunks
 from labelspace.space import LabelSpace
 
 # singular values below this are directions the data do not have; the same number as scikit-learn's
@@ -68,15 +69,16 @@ def lda(
     indices = _indices(y, len(samples))
     classes = _checks.class_names("lda", max(int(indices.max()) + 1, 1) if names is None else names)
     means = discriminant_means(samples, indices, classes, components)
-    relations = LabelSpace(classes, means, "vectors").relations(tau).matrix
+    near = LabelSpace(classes, means, "vectors").relations(tau)
+    parts = (near.rows(places).double() for places in chunks(len(near)))
     source = {
         "builder": "lda",
         "components": means.shape[1],
         "temperature": tau,
         "samples_per_class": torch.bincount(indices, minlength=len(classes)).tolist(),
-        "row_entropy": torch.special.entr(relations.double()).sum(dim=1).tolist(),
+        "row_entropy": torch.cat([torch.special.entr(rows).sum(dim=1) for rows in parts]).tolist(),
     }
-    return LabelSpace(classes, relations, "relations", source)
+    return LabelSpace(classes, near.matrix if near.rule is None else near.rule, "relations", source)
 
 
 def discriminant_means(

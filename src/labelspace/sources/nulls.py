@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from labelspace import _checks
+from labelspace.compressed.rows import chunks
 from labelspace.space import LabelSpace
 
 TRIES = 100
@@ -38,11 +39,12 @@ def permuted(space: LabelSpace, seed: int) -> LabelSpace:
     table = space.distances() if space.kind == "vectors" else space.matrix
     for _ in range(TRIES):
         order = torch.randperm(len(space), generator=generator)
-        same = _alike(table[order][:, order], table)
+        parts = chunks(len(table))
+        same = all(_alike(table[order[part, None], order], table[part]) for part in parts)  # ends where one is not
         if not same:
             break
-    matrix = space.matrix[order] if space.kind == "vectors" else space.matrix[order][:, order]
-    hops = None if space.hops is None else space.hops[order][:, order]
+    matrix = space.matrix[order] if space.kind == "vectors" else space.matrix[order[:, None], order]
+    hops = None if space.hops is None else space.hops[order[:, None], order]
     source = {"builder": "permuted", "seed": int(seed), "order": order.tolist(), "of": dict(space.source)}
     # the shuffled space turns into relations, and compares its vectors, as the space does
     source |= {name: space.source[name] for name in ("temperature", "metric") if name in space.source}
@@ -95,12 +97,12 @@ def random_like(space: LabelSpace, seed: int) -> LabelSpace:
     generator = torch.Generator().manual_seed(_checks.whole("random_like", "seed", seed))
     rows = space.relations().matrix.double()
     own = rows.diagonal().clone()
-    others = rows.clone().fill_diagonal_(0)
-    mass = others.sum(1, keepdim=True)
-    wanted = _entropy(others / torch.where(mass > 0, mass, 1))
-    others_exist = bool(((wanted < math.log(max(len(rows) - 1, 1)) - FLAT) & (mass[:, 0] > 0)).any())
+    known = [_of_others(rows[part], int(part[0])) for part in chunks(len(rows))]
+    wanted, mass = (torch.cat(each) for each in zip(*known, strict=True))
+    others_exist = bool(((wanted < math.log(max(len(rows) - 1, 1)) - FLAT) & (mass > 0)).any())
     for _ in range(TRIES):
-        matrix = _drawn(wanted, generator) * (1 - own)[:, None] + torch.diag(own)
+        matrix = _drawn(wanted, generator).mul_((1 - own)[:, None])
+        matrix.diagonal().add_(own)
         same = _alike(matrix, rows)
         if not (same and others_exist):
             break
@@ -108,8 +110,17 @@ def random_like(space: LabelSpace, seed: int) -> LabelSpace:
     return LabelSpace(space.names, matrix, "relations", source)
 
 
+def _of_others(rows: Tensor, first: int) -> tuple[Tensor, Tensor]:
+    """Return the entropy of what rows give to other classes, and how much that is; the first row is of this class."""
+    others = rows.clone()
+    others.diagonal(first).fill_(0)
+    mass = others.sum(1, keepdim=True)
+    return _entropy(others / torch.where(mass > 0, mass, 1)), mass[:, 0]
+
+
 def _alike(one: Tensor, other: Tensor) -> bool:
-    return torch.allclose(one, other, rtol=RELATIVE, atol=ABSOLUTE)
+    parts = chunks(len(one))
+    return all(torch.allclose(one[part], other[part], rtol=RELATIVE, atol=ABSOLUTE) for part in parts)
 
 
 def _said(same: bool) -> dict[str, bool]:
@@ -120,7 +131,11 @@ def _drawn(entropies: Tensor, generator: torch.Generator) -> Tensor:
     """Return random rows of these entropies, zero on the diagonal."""
     count = len(entropies)
     logits = torch.randn(count, count, dtype=torch.float64, generator=generator).fill_diagonal_(-math.inf)
-    return _sharpened(logits, entropies) if count > 1 else torch.zeros_like(logits)
+    if count == 1:
+        return torch.zeros_like(logits)
+    for part in chunks(count):
+        logits[part] = _sharpened(logits[part], entropies[part])
+    return logits
 
 
 def _entropy(rows: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from labelspace import _checks, _inputs
 from labelspace._tables import read_text
+from labelspace.compressed.rows import chunks
 from labelspace.space import LabelSpace, kept_mass
 
 ROOT = ""  # joins the tops of a forest; no class can have this name
@@ -53,12 +54,17 @@ def tree(
 
 def hop_relations(hops: Tensor, decay: float) -> Tensor:
     """Return ``(K, K)`` rows ``∝ decay^hops`` that sum to 1; negative hops mean that two classes are unrelated."""
-    distance = hops.to(torch.float64, copy=True).fill_diagonal_(-1)
-    related = distance >= 0
-    # rows are scaled by their nearest relative first, so that long paths cannot underflow to nothing
-    nearest = torch.where(related, distance, torch.inf).amin(dim=1, keepdim=True).nan_to_num(posinf=0.0)
-    weights = torch.where(related, torch.tensor(decay, dtype=torch.float64) ** (distance - nearest), 0.0)
-    return kept_mass(weights)
+    found = torch.empty(hops.shape, dtype=torch.float64)
+    for places in chunks(len(hops)):  # of many classes, what is on the way would take more than what comes out
+        first = int(places[0])
+        distance = hops[places].to(torch.float64)
+        distance.diagonal(first).fill_(-1)
+        related = distance >= 0
+        # rows are scaled by their nearest relative first, so that long paths cannot underflow to nothing
+        nearest = torch.where(related, distance, torch.inf).amin(dim=1, keepdim=True).nan_to_num(posinf=0.0)
+        weights = torch.where(related, torch.tensor(decay, dtype=torch.float64) ** (distance - nearest), 0.0)
+        found[places] = kept_mass(weights, first)
+    return found
 
 
 def _pairs(parents: object) -> list[tuple[str, str]]:
@@ -153,8 +159,8 @@ def _path(parent_of: Mapping[str, str], node: str) -> list[str]:
 
 def _hops(paths: Sequence[Sequence[str]]) -> Tensor:
     """Return path lengths: two depths minus twice the depth of the deepest common node."""
-    depth = torch.tensor([len(path) for path in paths])
-    common = torch.zeros(len(paths), len(paths), dtype=torch.int64)
+    depth = torch.tensor([len(path) for path in paths], dtype=torch.int32)
+    common = torch.zeros(len(paths), len(paths), dtype=torch.int32)
     members: dict[str, list[int]] = {}
     for index, path in enumerate(paths):
         for node in path:
@@ -163,4 +169,4 @@ def _hops(paths: Sequence[Sequence[str]]) -> Tensor:
     for node in sorted(members, key=lambda name: height[name]):
         here = torch.tensor(members[node])
         common[here[:, None], here[None, :]] = height[node]
-    return depth[:, None] + depth[None, :] - 2 * common
+    return common.mul_(-2).add_(depth[:, None]).add_(depth[None, :])
