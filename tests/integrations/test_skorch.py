@@ -1,6 +1,7 @@
 """A net of skorch trains what a plain loop trains, with probabilities, features and searches."""
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -59,6 +60,17 @@ def test_twenty_steps_are_those_of_a_plain_loop(method: str) -> None:
     fitted = net(method).fit(*arrays())
     wanted = plain_loop(network(), MAKE[method](), batches(*samples(), 12), epochs=5)
     assert_same(state(fitted.module_, fitted.criterion_), wanted)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_resumed_it_ends_as_if_nothing_had_happened(method: str, tmp_path: Path) -> None:
+    files = {f"f_{part}": str(tmp_path / part) for part in ("params", "optimizer", "criterion")}
+    net(method, max_epochs=2).fit(*arrays()).save_params(**files)
+    resumed = net(method, max_epochs=3).initialize()
+    resumed.load_params(**files)
+    resumed.partial_fit(*arrays())
+    whole = net(method).fit(*arrays())
+    assert_same(state(resumed.module_, resumed.criterion_), state(whole.module_, whole.criterion_), 1e-7)
 
 
 @pytest.mark.parametrize("method", ["semantic", "lwal"])

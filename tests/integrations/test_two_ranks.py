@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from integrations.plain import MAKE, METHODS, assert_same, batches, network, pla
 
 for library in ("accelerate", "lightning", "transformers"):
     pytest.importorskip(library)
-pytestmark = pytest.mark.slow
+# timm is imported by the ranks alone, beside something that stands in for torchvision
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("timm") is None, reason="timm is not installed")]
 MASKED = [0, 1, 2, 3, 20, 31]
 Results = dict[str, dict[str, dict[str, Tensor]]]
 
@@ -57,12 +59,12 @@ def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[Results]:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("adapter", ["accelerate", "huggingface", "lightning"])
+@pytest.mark.parametrize("adapter", ["accelerate", "huggingface", "lightning", "timm"])
 def test_two_ranks_are_one_plain_loop(adapter: str, method: str, ranks: list[Results]) -> None:
     x, y = samples()
     y = y.index_fill(0, torch.tensor(MASKED), -100)
     trainer = adapter == "huggingface"
-    options = {"clip": 1.0, "biases": False} if trainer else {}
+    options = {"clip": 1.0, "biases": False} if trainer else {"biases": False} if adapter == "timm" else {}
     wanted = plain_loop(network(), MAKE[method](), batches(x, y, 12), epochs=3, **options)
     for rank in ranks:
         for found in rank[f"{adapter}/{method}"].values():

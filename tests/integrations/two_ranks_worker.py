@@ -3,6 +3,7 @@
 Run as ``worker.py RANK WORLD FOLDER``; what came out is in ``FOLDER/RANK.pt``.
 """
 
+import copy
 import logging
 import sys
 import warnings
@@ -18,7 +19,8 @@ from torch import Tensor
 from torch.utils.data import DataLoader, TensorDataset
 
 from integrations import test_huggingface, test_lightning
-from integrations.plain import DECAY, MAKE, METHODS, RATE, network, samples, state
+from integrations.plain import DECAY, MAKE, METHODS, RATE, batches, network, samples, state
+from integrations.torchvision_stand_in import stand_in
 from labelspace import Learner
 from labelspace.integrations.accelerate import keep_statistics
 from labelspace.integrations.huggingface import LabelTrainer
@@ -95,15 +97,47 @@ def by_accelerate(method: str, rank: int, world: int, folder: Path) -> dict[str,
     return {"whole": trained(False), "resumed": trained(True)}
 
 
+def by_timm(method: str, rank: int, world: int, folder: Path) -> dict[str, Found]:
+    import timm.optim
+
+    from labelspace.integrations.timm import LabelTask
+
+    parts = batches(*mine(rank, world), SIZE // world)
+    saved: dict[str, Any] = {}
+
+    def trained(resume: bool) -> Found:
+        task: Any = LabelTask(network(), MAKE[method](), verbose=False)
+        module = task.get_trainable_module()
+        optimizer = timm.optim.create_optimizer_v2(module, opt="adamw", lr=RATE, weight_decay=DECAY)
+        task.prepare_distributed()
+        if resume:
+            task.load_checkpoint_state(saved["task"]["state_dict"], saved["task"]["task_state"])
+            optimizer.load_state_dict(saved["optimizer"])
+        for step in range(STOP if resume else 0, 4 * EPOCHS):
+            optimizer.zero_grad()
+            task(*parts[step % 4])["loss"].backward()
+            optimizer.step()
+            if not resume and step + 1 == STOP:
+                task.criterion.gather()
+                saved.update(copy.deepcopy({"task": task.get_checkpoint_state(), "optimizer": optimizer.state_dict()}))
+            if (step + 1) % 4 == 0:
+                task.end_epoch()
+        return state(module.model, module.criterion)
+
+    return {"whole": trained(False), "resumed": trained(True)}
+
+
 ADAPTERS: dict[str, Callable[..., dict[str, Found]]] = {
     "accelerate": by_accelerate,
     "huggingface": by_trainer,
     "lightning": by_lightning,
+    "timm": by_timm,
 }
 
 
 def main(rank: int, world: int, folder: Path) -> None:
     results = {}
+    stand_in()  # timm wants a torchvision that loads
     for adapter, train in ADAPTERS.items():
         for method in METHODS:
             place = folder / adapter / method
