@@ -2,10 +2,12 @@
 
 import os
 import signal
+import threading
 
 import pytest
 
 from labelspace import InputError
+from labelspace.sweeps import executors
 from labelspace.sweeps.executors import (
     InProcess,
     Processes,
@@ -82,3 +84,29 @@ def test_workers_are_kept_for_a_block_and_replaced_where_one_died() -> None:
 def test_only_an_executor_that_can_keeps_workers() -> None:
     with kept(InProcess()), kept(Processes(1)):
         pass
+
+
+class Ending:
+    """A pool whose thread misses a task that is taken from it while its workers are ended."""
+
+    _call_queue = None
+
+    def __init__(self) -> None:
+        self._executor_manager_thread = threading.Thread(target={}.__getitem__, args=(1,))
+
+    def shutdown(self, wait: bool, kill_workers: bool) -> None:
+        self._executor_manager_thread.start()
+        self._executor_manager_thread.join()
+
+
+def test_a_pool_that_is_ended_at_once_says_nothing() -> None:
+    said: list[object] = []
+    before = threading.excepthook
+    threading.excepthook = said.append
+    try:
+        executors._close(Ending(), kill=True)
+        assert said == []
+        executors._close(Ending(), kill=False)  # where nobody asked for an end, it is heard
+        assert len(said) == 1
+    finally:
+        threading.excepthook = before

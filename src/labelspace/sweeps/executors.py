@@ -250,9 +250,21 @@ def _close(pool: Any, kill: bool) -> None:
         # a task larger than a pipe may be on its way to a worker that is about to end: without any reader left, the
         # thread that writes it ends too, instead of waiting for ever
         pool._call_queue._reader.close()
-    with warnings.catch_warnings():
+    silent = _ends_silently(pool._executor_manager_thread) if kill else nullcontext()
+    with warnings.catch_warnings(), silent:
         warnings.simplefilter("ignore")  # of a machine without pgrep, where the workers are ended all the same
         pool.shutdown(wait=True, kill_workers=kill)
+
+
+@contextmanager
+def _ends_silently(thread: threading.Thread | None) -> Iterator[None]:
+    """Let a thread end without a word: one that hands out tasks may miss those that are taken from it in between."""
+    before = threading.excepthook
+    threading.excepthook = lambda ended: None if ended.thread is thread else before(ended)
+    try:
+        yield
+    finally:
+        threading.excepthook = before
 
 
 def _die_with(parent: int) -> None:
