@@ -76,6 +76,22 @@ def test_twenty_steps_are_those_of_a_plain_loop(method: str, timm: Any, label_ta
 
 
 @pytest.mark.parametrize("method", ["ols", "lls"])
+def test_accumulated_batches_are_one_large_batch(method: str, timm: Any, label_task: Any) -> None:
+    model, criterion = network(), MAKE[method]()
+    task = label_task(model, criterion, verbose=False)
+    optimizer = timm.optim.create_optimizer_v2(task.get_trainable_module(), opt="adamw", lr=RATE, weight_decay=DECAY)
+    for _ in range(3):
+        for number, (x, y) in enumerate(batches(*samples(), 4), 1):
+            (task(x, y)["loss"] / 3).backward()  # as timm's own loop divides it
+            if number % 3 == 0:
+                optimizer.step()
+                optimizer.zero_grad()
+        task.end_epoch()
+    wanted = plain_loop(network(), MAKE[method](), batches(*samples(), 12), epochs=3, biases=False)
+    assert_same(state(model, criterion), wanted)
+
+
+@pytest.mark.parametrize("method", ["ols", "lls"])
 def test_resumed_it_goes_on_as_if_nothing_had_happened(method: str, label_task: Any) -> None:
     parts = batches(*samples(), 12)
 
