@@ -1,14 +1,23 @@
 """Losses with their gradients against the per-sample forms, and second derivatives."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor
 from torch.testing import assert_close
 
 from labelspace.criteria import kernels
-from labelspace.criteria.targets import TargetRows
+from labelspace.criteria import known as parts
 
 SHARES = [0.25, torch.tensor([0.5, 0.0, 2.0, 0.125], dtype=torch.float64)]
+
+
+@pytest.fixture(params=["small batch", "large batch"])
+def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take every batch for a small one, or for a large one of which one or two samples fit into the cache."""
+    monkeypatch.setattr(parts, "FEW", 0 if request.param == "large batch" else 2**30)
+    monkeypatch.setattr(parts, "IN_CACHE", 8)
 
 
 def numbers(*shape: int, seed: int = 0) -> Tensor:
@@ -24,6 +33,7 @@ def test_cross_entropy(share: Tensor | float) -> None:
         kernels.cross_entropy(output, torch.tensor([2, 0, -100, 1]), share)
 
 
+@pytest.mark.usefixtures("size")
 @pytest.mark.parametrize("share", SHARES, ids=["one share", "a share each"])
 @pytest.mark.parametrize("coefficients", [(0.5, 0.5, 0.5, 0.5), (1.0, 0.25, 0.0, 2.0)])
 @pytest.mark.parametrize("alpha", [0.3, 1.0])
@@ -47,55 +57,83 @@ def test_learnt_terms(share: Tensor | float, coefficients: tuple[float, ...], al
         assert_close(loss(output, logits), expected)
 
 
-def rival(output: Tensor, target: Tensor, share: Tensor | float) -> Tensor:
-    return (-(target * output.log_softmax(dim=1)).sum(dim=1) * share).sum()
+Y = torch.tensor([2, 0, 1, 1])
+Loss = Callable[[Tensor], Tensor]
 
 
+def pairs(classes: int, share: Tensor | float) -> dict[str, tuple[Loss, Loss]]:
+    """Return losses of kernels, and the per-sample values of each from its equation."""
+    rows = 2 * numbers(4, classes, seed=1).softmax(dim=1)
+    own = torch.nn.functional.one_hot(Y, classes).double()
+    mass = rows + 0.1
+    known_sum = (mass * mass.log()).sum(dim=1, keepdim=True)
+    target = (mass * (1 - own)) / (mass * (1 - own)).sum(dim=1, keepdim=True)
+    log_p = lambda z: z.log_softmax(dim=1)  # noqa: E731
+    against = lambda t: lambda z: -(t * log_p(z)).sum(dim=1)  # noqa: E731
+    p_own = lambda z: (log_p(z) * own).sum(dim=1)  # noqa: E731
+    damped = lambda z: -((1 - p_own(z).exp()) ** 2.5) * p_own(z)  # noqa: E731
+    unsure = lambda z: 0.4 * (log_p(z).exp() * log_p(z)).sum(dim=1) - p_own(z)  # noqa: E731
+
+    def by_rank(z: Tensor) -> Tensor:
+        others = z.masked_fill(own.bool(), -torch.inf).log_softmax(dim=1).masked_fill(own.bool(), 0)
+        return 0.7 * (torch.xlogy(target, target) - target * others).sum(dim=1) - p_own(z)
+
+    soft, even = kernels.soft_cross_entropy, kernels.even_cross_entropy
+    return {
+        "rows": (lambda z: soft(z, None, rows.__getitem__, share), against(rows)),
+        "mixed rows": (lambda z: soft(z, Y, rows.__getitem__, share, 0.7, 0.3), against(0.7 * own + 0.3 * rows)),
+        "even": (lambda z: even(z, Y, 0.6, 0.3, share, against(0.3 * own + 0.3)), against(0.3 * own + 0.3)),
+        "focal": (lambda z: kernels.focal(z, Y, 2.5, share, damped), damped),
+        "confident": (lambda z: kernels.confident(z, Y, 0.4, share, unsure), unsure),
+        "ranked": (
+            lambda z: kernels.ranked(z, Y, mass.__getitem__, known_sum.__getitem__, 0.7, share, by_rank),
+            by_rank,
+        ),
+    }
+
+
+FORMS = list(pairs(3, 1.0))
+
+
+@pytest.mark.usefixtures("size")
 @pytest.mark.parametrize("share", SHARES, ids=["one share", "a share each"])
-@pytest.mark.parametrize("classes", [5, 40, 2**14])  # the last is a large batch, of which torch's own is not asked
-def test_cross_entropies_of_targets(share: Tensor | float, classes: int) -> None:
-    output, y = 3 * numbers(4, classes), torch.tensor([2, 0, 1, 1])
-    target = 2 * numbers(4, classes, seed=1).softmax(dim=1)
-    two = torch.full_like(target, 0.3).scatter(1, y.unsqueeze(1), 0.6)
-    careful = lambda output: -(two * output.log_softmax(dim=1)).sum(dim=1)  # noqa: E731
-    for mine, of in (
-        (lambda output: kernels.soft_cross_entropy(output, target, share), target),
-        (lambda output: kernels.even_cross_entropy(output, y, 0.6, 0.3, TargetRows(), share, careful), two),
-    ):
-        here, there = (output.clone().requires_grad_() for _ in range(2))
-        first, second = mine(here), rival(there, of, share)
-        assert_close(first, second)
-        assert_close(torch.autograd.grad(first, here), torch.autograd.grad(second, there))
-    assert kernels.LARGE in range(4 * 40, 4 * 2**14 + 1)
+@pytest.mark.parametrize("classes", [3, 40])
+@pytest.mark.parametrize("form", FORMS)
+def test_losses_and_gradients_are_those_of_the_equations(share: Tensor | float, classes: int, form: str) -> None:
+    mine, values = pairs(classes, share)[form]
+    here, there = (3 * numbers(4, classes) for _ in range(2))
+    first, second = mine(here.requires_grad_()), (values(there.requires_grad_()) * share).sum()
+    assert_close(first, second)
+    assert_close(torch.autograd.grad(3 * first, here), torch.autograd.grad(3 * second, there))
+    assert torch.equal(here, 3 * numbers(4, classes))
 
 
-def test_cross_entropies_of_large_batches_differentiate_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "LARGE", 0)
-    output, y, target = numbers(4, 3).requires_grad_(), torch.tensor([2, 0, 1, 1]), numbers(4, 3, seed=1).softmax(dim=1)
-    two = torch.full_like(target, 0.25).scatter(1, y.unsqueeze(1), 0.5)
-    careful = lambda output: -(two * output.log_softmax(dim=1)).sum(dim=1)  # noqa: E731
-    soft = lambda output: kernels.soft_cross_entropy(output, target, 0.25)  # noqa: E731
-    even = lambda output: kernels.even_cross_entropy(output, y, 0.5, 0.25, TargetRows(), 0.25, careful)  # noqa: E731
-    for loss in (soft, even):
-        assert torch.autograd.gradcheck(loss, output)
-        assert torch.autograd.gradgradcheck(loss, output)
+@pytest.mark.usefixtures("size")
+@pytest.mark.parametrize("form", FORMS)
+def test_losses_differentiate_twice(form: str) -> None:
+    loss, _ = pairs(3, 0.25)[form]
+    output = numbers(4, 3).requires_grad_()
+    assert torch.autograd.gradcheck(loss, output)
+    assert torch.autograd.gradgradcheck(loss, output)
 
 
+@pytest.mark.usefixtures("size")
 @pytest.mark.parametrize("label", [-100, -1, 3])
-def test_a_label_that_is_no_class_is_an_error_of_every_form(monkeypatch: pytest.MonkeyPatch, label: int) -> None:
-    monkeypatch.setattr(kernels, "LARGE", 0)
+def test_a_label_that_is_no_class_is_an_error_of_every_form(label: int) -> None:
     output, y = numbers(2, 3), torch.tensor([0, label])
     careful = lambda output: output[:, 0]  # noqa: E731
     for form in (
-        lambda: kernels.even_cross_entropy(output, y, 0.5, 0.25, TargetRows(), 0.5, careful),
+        lambda: kernels.soft_cross_entropy(output, y, output.exp().__getitem__, 0.5, 0.7, 0.3),
+        lambda: kernels.even_cross_entropy(output, y, 0.5, 0.25, 0.5, careful),
         lambda: kernels.focal(output, y, 2.0, 0.5, careful),
         lambda: kernels.confident(output, y, 2.0, 0.5, careful),
-        lambda: kernels.ranked(output, y, output.exp(), 1.0, 2.0, 0.5, careful),
+        lambda: kernels.ranked(output, y, output.exp().__getitem__, 1.0, 2.0, 0.5, careful),
     ):
         with pytest.raises((IndexError, RuntimeError)):
             form()
 
 
+@pytest.mark.usefixtures("size")
 def test_focal_and_ranked_where_a_class_is_far_ahead_or_far_behind() -> None:
     output = torch.tensor([[200.0, 0.0, -1.0], [-200.0, 0.0, 1.0], [0.5, 0.0, 0.0]])
     y, mass = torch.tensor([0, 0, 0]), torch.tensor([[1.0, 1 / 2, 1 / 3]]).repeat(3, 1)
@@ -109,7 +147,7 @@ def test_focal_and_ranked_where_a_class_is_far_ahead_or_far_behind() -> None:
     unused = lambda output: output[:, 0]  # noqa: E731
     for expected, form in (
         (-(rest**2.5 * log_p), lambda z: kernels.focal(z, y, 2.5, 1.0, unused)),
-        (0.7 * divergence - log_p, lambda z: kernels.ranked(z, y, mass, known_sum, 0.7, 1.0, unused)),
+        (0.7 * divergence - log_p, lambda z: kernels.ranked(z, y, mass.__getitem__, known_sum, 0.7, 1.0, unused)),
     ):
         mine = output.clone().requires_grad_()
         loss = form(mine)

@@ -17,6 +17,7 @@ HELPERS = {
     "kernels",
     "known",
     "layout",
+    "maths",
     "nearness_kernel",
     "options",
     "penalties",

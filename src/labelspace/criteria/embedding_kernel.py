@@ -1,12 +1,13 @@
 """The loss of a label embedding network with its gradients, for whole batches: five terms from four softmaxes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from labelspace.criteria.known import Softmax, known, likeliest, softmax
+from labelspace.criteria.known import Parts, known, likeliest
+from labelspace.criteria.maths import Maths, Numbers, Softmax
 from labelspace.criteria.targets import Share
 
 
@@ -47,30 +48,34 @@ def embedded(
         share: of each sample.
         careful: gives the values of the same three, differentiable.
     """
-    column = y.unsqueeze(1)
+    right = (likeliest(second) == y).to(output.dtype)
+    counts = share_of_right(right, share, weights.mean).unsqueeze(1)
 
-    def quick(output: Tensor, second: Tensor, logits: Tensor) -> tuple[Tensor, Sequence[Tensor]]:
-        first, other, label = softmax(output), softmax(second), softmax(logits)
-        log_label = label.shifted.sub_(label.log_total)
-        right = (likeliest(second) == y).to(output.dtype)
-        counted = share_of_right(right, share, weights.mean).unsqueeze(1)
-        q = torch.softmax(second / weights.temperature, dim=1)
-        surprise = other.log_total - other.shifted.gather(1, column)
-        hinge, slope = _hinge(torch.exp(-surprise), weights)
-        last = (q * log_label).sum(dim=1, keepdim=True)
-        expected = (label.p * first.shifted).sum(dim=1, keepdim=True)
-        values = _first(first, expected, column, weights).add_(surprise).add_(hinge).sub_(last * counted)
-        to_second = other.p.mul_(1 - slope)
-        to_second.scatter_add_(1, column, slope - 1)
-        to_label = (label.p - q).mul_(counted)
-        if not weights.stopped:
-            to_label.addcmul_(label.p, expected - first.shifted, value=weights.spread)
-            to_second.addcmul_(q, (last - log_label).mul_(counted), value=1 / weights.temperature)
-        to_output = first.p.mul_(weights.own + weights.spread).sub_(label.p, alpha=weights.spread)
-        to_output.scatter_add_(1, column, torch.full_like(surprise, -weights.own))
-        return values.squeeze(1), [to_output, to_second, to_label]
+    def quick(do: Maths[Numbers], output: Numbers, second: Numbers, logits: Numbers) -> Parts:
+        first, other, label = do.softmax(output), do.softmax(second), do.softmax(logits)
+        counted, soft, log_soft = do.column(counts.__getitem__), label.e, label.shifted
+        soft /= label.total
+        log_soft -= do.log(label.total)
+        q = do.exp(other.shifted * (1 / weights.temperature))
+        q_total = do.sum(q)
+        surprise = do.log(other.total) - do.at(other.shifted)
+        hinge, slope = _hinge(do.exp(-surprise), weights)
+        last, expected = do.dot(q, log_soft) / q_total, do.dot(soft, first.shifted)
+        values = _first(do, first, expected, weights) + surprise + hinge - last * counted
+        to_output, to_second, to_label = first.e, other.e, soft
+        to_output *= (weights.own + weights.spread) / first.total
+        do.add_at_(do.add_(to_output, soft, -weights.spread), -weights.own)
+        to_second *= (1 - slope) / other.total
+        do.add_at_(to_second, slope - 1)
+        change = None if weights.stopped else soft * (expected - first.shifted)
+        to_label *= counted
+        do.add_product_(to_label, q, counted / q_total, -1.0)
+        if change is not None:
+            do.add_(to_label, change, weights.spread)
+            do.add_product_(to_second, q * (last - log_soft), counted / q_total, 1 / weights.temperature)
+        return values, [to_output, to_second, to_label]
 
-    return known(quick, careful, share, output, second, logits)
+    return known(quick, careful, y, share, output, second, logits)
 
 
 def share_of_right(right: Tensor, share: Share, mean: bool) -> Tensor:
@@ -81,21 +86,18 @@ def share_of_right(right: Tensor, share: Share, mean: bool) -> Tensor:
     return right / torch.where(total > 0, total, 1)
 
 
-def _first(first: Softmax, expected: Tensor, column: Tensor, weights: Weights) -> Tensor:
-    """Return ``a·H(y,p1) + b·H(ê,p1)``, ``(n, 1)``."""
-    own, spread = weights.own, weights.spread
-    said = first.shifted.gather(1, column).mul_(own).add_(expected, alpha=spread)
-    return (first.log_total * (own + spread)).sub_(said)
+def _first(do: Maths[Numbers], first: Softmax[Numbers], expected: Numbers, weights: Weights) -> Numbers:
+    """Return ``a·H(y,p1) + b·H(ê,p1)`` of every sample."""
+    said = do.at(first.shifted) * weights.own + expected * weights.spread
+    return do.log(first.total) * (weights.own + weights.spread) - said
 
 
-def _hinge(sure: Tensor, weights: Weights) -> tuple[Tensor, Tensor]:
+def _hinge(sure: Numbers, weights: Weights) -> tuple[Numbers, Numbers]:
     """Return the weighed hinge and the derivative of it by the surprise, but for its sign."""
-    excess = sure - weights.cap
+    excess, sure = sure - weights.cap, sure * weights.hinge
     if weights.kind == "absolute":
-        value, slope = excess.abs(), excess.sign()
-    elif weights.kind == "squared":
-        above = excess.clamp_min(0)
-        value, slope = above.square(), 2 * above
-    else:
-        value, slope = excess.clamp_min(0), (excess >= 0).to(sure.dtype)
-    return value.mul_(weights.hinge), slope.mul_(sure).mul_(weights.hinge)
+        return abs(excess) * weights.hinge, sure * (excess > 0) - sure * (excess < 0)
+    above = excess * (excess > 0)
+    if weights.kind == "squared":
+        return above * above * weights.hinge, above * sure * 2
+    return above * weights.hinge, sure * (excess >= 0)

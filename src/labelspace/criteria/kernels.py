@@ -1,23 +1,21 @@
 """Losses of whole batches with their gradients, computed together: what a training step on a CPU costs.
 
 Each function returns ``Σ share·values`` of the per-sample losses in ``divergences`` for tensors whose values can be
-looked at. The gradient is made along with the loss, where softmax is at hand anyway, and kept for ``backward``, which
-then is one product. Such a gradient does not know how it depends on the inputs; where somebody asks for second
-derivatives (``create_graph=True``) ``backward`` goes through the per-sample form instead, which does. Results need not
-be finite: a caller takes the per-sample form where they are not.
+looked at. The gradient is made along with the loss, where softmax is at hand anyway; ``known`` says how it is used.
+Results need not be finite: a caller takes the per-sample form where they are not.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
 from labelspace.criteria import divergences
-from labelspace.criteria.known import Softmax, known, softmax
-from labelspace.criteria.targets import Share, TargetRows
+from labelspace.criteria.known import Parts, known
+from labelspace.criteria.maths import Maths, Numbers, Rows, Softmax
+from labelspace.criteria.targets import Share
 
-LARGE = 2**16  # entries of an output
 NEVER = torch.iinfo(torch.int64).min  # no label: ignored samples are left out before
 
 
@@ -26,7 +24,7 @@ def cross_entropy(output: Tensor, y: Tensor, share: Share) -> Tensor:
 
     Args:
         output: ``(n, K)``.
-        y: class indices, of which one that is no class is an IndexError; or targets ``(n, K)`` of any mass.
+        y: class indices, of which one that is no class is an IndexError.
         share: of each sample.
     """
     if isinstance(share, Tensor):
@@ -35,85 +33,109 @@ def cross_entropy(output: Tensor, y: Tensor, share: Share) -> Tensor:
     return loss if share * y.shape[0] == 1 else loss * (share * y.shape[0])
 
 
-def soft_cross_entropy(output: Tensor, target: Tensor, share: Share) -> Tensor:
-    """Return ``Σ share·H(t, p)`` for constant targets ``(n, K)``; by z: ``p·Σt − t``, p from one pass of ``exp``.
+def soft_cross_entropy(
+    output: Tensor, y: Tensor | None, rows: Rows, share: Share, own: float = 0.0, spread: float = 1.0
+) -> Tensor:
+    """Return ``Σ share·H(t, p)`` for constant targets ``own·δ_y + spread·rows`` of any mass; by z: ``p·Σt − t``.
 
-    Torch's own takes a second one; but of a small batch it is cheaper than any function in Python.
+    Args:
+        output: ``(n, K)``.
+        y: class indices; None where a sample's own class gets nothing more.
+        rows: makes those of some samples.
+        share: of each sample.
+        own: what a sample's class gets beside its row.
+        spread: factor of rows.
     """
-    if output.numel() < LARGE:
-        return cross_entropy(output, target, share)
 
-    def quick(output: Tensor) -> tuple[Tensor, Sequence[Tensor]]:
-        shifted, p, log_total, _ = softmax(output)
-        mass = target.sum(dim=1, keepdim=True)
-        values = (mass * log_total).squeeze(1).sub_(shifted.mul_(target).sum(dim=1))
-        return values, [p.mul_(mass).sub_(target)]
+    def quick(do: Maths[Numbers], output: Numbers) -> Parts:
+        target, soft = do.rows(rows), do.softmax(output)
+        mass = do.sum(target) * spread + own
+        values = do.log(soft.total) * mass - do.dot(target, soft.shifted) * spread
+        gradient = soft.e
+        gradient *= mass / soft.total
+        do.add_(gradient, target, -spread)
+        if own:
+            values -= do.at(soft.shifted) * own
+            do.add_at_(gradient, -own)
+        return values, [gradient]
 
-    return known(quick, lambda output: divergences.soft_cross_entropy(output, target), share, output)
+    def careful(output: Tensor) -> Tensor:
+        target = rows(slice(None)) * spread
+        if y is not None:
+            target = target.scatter_add(1, y.unsqueeze(1), target.new_full((len(y), 1), own))
+        return divergences.soft_cross_entropy(output, target)
+
+    return known(quick, careful, y, share, output)
 
 
 def even_cross_entropy(
-    output: Tensor,
-    y: Tensor,
-    own: float,
-    other: float,
-    rows: TargetRows,
-    share: Share,
-    careful: Callable[[Tensor], Tensor],
+    output: Tensor, y: Tensor, own: float, other: float, share: Share, careful: Callable[[Tensor], Tensor]
 ) -> Tensor:
-    """Return ``Σ share·H(t, p)``, t the same for all classes but one; of a large batch it is not made.
+    """Return ``Σ share·H(t, p)``, t the same for all classes but one: it is not made.
 
     Args:
         output: ``(n, K)``.
         y: class indices.
         own: what t has at the class.
         other: what it has at each other class.
-        rows: makes t, of a small batch.
         share: of each sample.
         careful: gives the values, differentiable.
     """
-    column, more = y.unsqueeze(1), own - other
-    if output.numel() < LARGE:
-        return cross_entropy(output, rows(y, more, other, output.shape[1], output), share)
-    mass = more + other * output.shape[1]
+    more, mass = own - other, own + other * (output.shape[1] - 1)
 
-    def quick(output: Tensor) -> tuple[Tensor, Sequence[Tensor]]:
-        shifted, p, log_total, _ = softmax(output)
-        said = torch.add(shifted.sum(dim=1, keepdim=True).mul_(other), shifted.gather(1, column), alpha=more)
-        gradient = (p if abs(mass - 1) < 1e-12 else p.mul_(mass)).sub_(other)
-        gradient.scatter_add_(1, column, torch.full_like(said, -more))
-        return log_total.mul_(mass).sub_(said).squeeze(1), [gradient]
+    def quick(do: Maths[Numbers], output: Numbers) -> Parts:
+        soft = do.softmax(output)
+        values = do.log(soft.total) * mass
+        values -= do.at(soft.shifted) * more
+        values -= do.sum(soft.shifted) * other
+        gradient = soft.e
+        gradient *= mass / soft.total
+        gradient -= other
+        return values, [do.add_at_(gradient, -more)]
 
-    return known(quick, careful, share, output)
+    return known(quick, careful, y, share, output)
 
 
 def learnt_terms(
     output: Tensor, logits: Tensor, y: Tensor, smoothing: Tensor, coefficients: Tensor, share: Share
 ) -> Tensor:
     """Return ``Σ share·values`` of ``divergences.learnt_terms``, whose letters and derivation are these too."""
-    alpha, (first, second, third, fourth), column = smoothing.item(), coefficients.tolist(), y.unsqueeze(1)
+    alpha, (first, second, third, fourth) = smoothing.item(), coefficients.tolist()
 
-    def quick(output: Tensor, logits: Tensor) -> tuple[Tensor, Sequence[Tensor]]:
-        of_p, of_q = softmax(output), softmax(logits)
-        p, log_p = of_p.p, of_p.shifted.sub_(of_p.log_total)
-        q, log_t = of_q.p, of_q.shifted.sub_(of_q.log_total)
-        mine = q.gather(1, column).mul_(alpha)
+    def quick(do: Maths[Numbers], output: Numbers, logits: Numbers) -> Parts:
+        p, log_p = _probabilities(do, output)
+        q, log_t = _probabilities(do, logits)
+        mine = do.at(q) * alpha
         own = mine + (1 - alpha)
-        log_t.add_(math.log(alpha)).scatter_(1, column, own.log())
-        target = (q * alpha).scatter_(1, column, own)
-        inner = (log_p * third).sub_(log_t, alpha=fourth).mul_(p)
-        mean = inner.sum(dim=1, keepdim=True)
-        outer = log_t.mul_(first).sub_(log_p, alpha=second).mul_(target)
-        values = outer.sum(dim=1) + mean.squeeze(1)
-        to_output = inner.addcmul_(p, mean - second, value=-1).sub_(target, alpha=second)
-        by_log_t = outer.add_(target, alpha=first).sub_(p, alpha=fourth)
-        by_log_t.scatter_(1, column, by_log_t.gather(1, column) * mine / own)
-        return values, [to_output, by_log_t.addcmul_(q, by_log_t.sum(dim=1, keepdim=True), value=-1)]
+        log_t += math.log(alpha)
+        do.put_(log_t, do.log(own))
+        target = do.put_(q * alpha, own)
+        inner = do.add_(log_p * third, log_t, -fourth)
+        inner *= p
+        mean = do.sum(inner)
+        outer = log_t
+        outer *= first
+        do.add_(outer, log_p, -second)
+        outer *= target
+        values = do.sum(outer) + mean
+        to_output = do.add_(do.add_product_(inner, p, mean - second, -1.0), target, -second)
+        by_log_t = do.add_(do.add_(outer, target, first), p, -fourth)
+        do.put_(by_log_t, do.at(by_log_t) * mine / own)
+        return values, [to_output, do.add_product_(by_log_t, q, do.sum(by_log_t), -1.0)]
 
     def careful(output: Tensor, logits: Tensor) -> Tensor:
         return divergences.learnt_terms(output, logits, y, smoothing, coefficients)
 
-    return known(quick, careful, share, output, logits)
+    return known(quick, careful, y, share, output, logits)
+
+
+def _probabilities(do: Maths[Numbers], z: Numbers) -> tuple[Numbers, Numbers]:
+    """Return p and log p, new numbers both."""
+    soft = do.softmax(z)
+    p, log_p = soft.e, soft.shifted
+    p /= soft.total
+    log_p -= do.log(soft.total)
+    return p, log_p
 
 
 def focal(output: Tensor, y: Tensor, gamma: float, share: Share, careful: Callable[[Tensor], Tensor]) -> Tensor:
@@ -122,47 +144,44 @@ def focal(output: Tensor, y: Tensor, gamma: float, share: Share, careful: Callab
     With ``d = z_y − log Σ_{j≠y} e^{z_j}``, ``p_y = σ(d)`` and ``1 − p_y = σ(−d)``, neither of which loses digits. The
     derivative by d is ``(1−p)^γ·(γ·p·log p − (1−p))``, that of d by z is ``δ_y − q``, q the softmax of the others.
     """
-    column = y.unsqueeze(1)
 
-    def quick(output: Tensor) -> tuple[Tensor, Sequence[Tensor]]:
-        others, margin = _margin(output, column)
-        rest, log_p = torch.sigmoid(-margin), torch.nn.functional.logsigmoid(margin)
-        damping = rest.pow(gamma)
-        slope = torch.sigmoid(margin).mul_(log_p).mul_(gamma).sub_(rest).mul_(damping)
-        gradient = others.p.mul_(-slope).scatter_(1, column, slope)
-        return damping.mul_(log_p).neg_().squeeze(1), [gradient]
+    def quick(do: Maths[Numbers], output: Numbers) -> Parts:
+        others, ahead = _others(do, output)
+        rest, log_p = do.sigmoid(-ahead), do.log_sigmoid(ahead)
+        damping = rest**gamma
+        slope = (do.sigmoid(ahead) * log_p * gamma - rest) * damping
+        gradient = others.e
+        gradient *= -slope / others.total
+        return -damping * log_p, [do.put_(gradient, slope)]
 
-    return known(quick, careful, share, output)
+    return known(quick, careful, y, share, output)
 
 
-def _margin(output: Tensor, column: Tensor) -> tuple[Softmax, Tensor]:
-    """Return the softmax of the other classes, and how far the class is ahead of all of them together, ``(n, 1)``."""
-    # the lowest number there is for the class: nobody is left where it is alone, or all others are ruled out
-    others = softmax(output.scatter(1, column, torch.finfo(output.dtype).min))
-    return others, output.gather(1, column) - others.top - others.log_total
+def _others(do: Maths[Numbers], output: Numbers) -> tuple[Softmax[Numbers], Numbers]:
+    """Return the softmax of the other classes, and how far the class is ahead of all of them together."""
+    others = do.softmax(do.without(output))
+    return others, do.at(output) - others.top - do.log(others.total)
 
 
 def confident(output: Tensor, y: Tensor, strength: float, share: Share, careful: Callable[[Tensor], Tensor]) -> Tensor:
     """Return ``Σ share·(−log p_y + β·Σ_k p_k log p_k)``; by z: ``p − δ_y + β·p·(log p − Σ p log p)``."""
-    column = y.unsqueeze(1)
 
-    def quick(output: Tensor) -> tuple[Tensor, Sequence[Tensor]]:
-        shifted, p, log_total, _ = softmax(output)
-        log_p = shifted.sub_(log_total)
-        own = log_p.gather(1, column)
-        mass = log_p.mul_(p)
-        entropy = mass.sum(dim=1, keepdim=True)
-        gradient = torch.addcmul(mass.mul_(strength), p, 1 - strength * entropy, out=mass)
-        return (strength * entropy - own).squeeze(1), [gradient.scatter_add_(1, column, torch.full_like(own, -1.0))]
+    def quick(do: Maths[Numbers], output: Numbers) -> Parts:
+        p, log_p = _probabilities(do, output)
+        own, entropy = do.at(log_p), do.dot(p, log_p)
+        log_p *= strength
+        log_p += 1 - strength * entropy
+        p *= log_p
+        return strength * entropy - own, [do.add_at_(p, -1.0)]
 
-    return known(quick, careful, share, output)
+    return known(quick, careful, y, share, output)
 
 
 def ranked(
     output: Tensor,
     y: Tensor,
-    mass: Tensor,
-    known_sum: Tensor | float,
+    mass: Rows,
+    known_sum: Callable[[slice], Tensor] | float,
     strength: float,
     share: Share,
     careful: Callable[[Tensor], Tensor],
@@ -175,22 +194,24 @@ def ranked(
     Args:
         output: ``(n, K)``, all finite.
         y: class indices.
-        mass: of every class, constant; what the class itself has does not count.
-        known_sum: ``Σ m·log m`` of all classes, one or ``(n, 1)``.
+        mass: of every class, above 0 and constant; what the class itself has does not count.
+        known_sum: ``Σ m·log m`` of all classes, one or ``(n, 1)`` of some samples.
         strength: λ.
         share: of each sample.
         careful: gives the values, differentiable.
     """
-    column = y.unsqueeze(1)
 
-    def quick(output: Tensor) -> tuple[Tensor, Sequence[Tensor]]:
-        others, margin = _margin(output, column)
-        own, of_others = mass.gather(1, column), mass.scatter(1, column, 0)
-        total, rest = of_others.sum(dim=1, keepdim=True), torch.sigmoid(-margin)
-        said = others.shifted.mul_(of_others).sum(dim=1, keepdim=True)
-        across = (known_sum - torch.xlogy(own, own) - said) / total - total.log() + others.log_total
-        gradient = others.p.mul_(rest + strength).addcmul_(of_others, -strength / total)
-        values = across.mul_(strength).sub_(torch.nn.functional.logsigmoid(margin))
-        return values.squeeze(1), [gradient.scatter_(1, column, -rest)]
+    def quick(do: Maths[Numbers], output: Numbers) -> Parts:
+        others, ahead = _others(do, output)
+        of_others = do.rows(mass)
+        own = do.at(of_others)
+        of_others = do.put_(of_others * 1, 0.0)
+        total, rest = do.sum(of_others), do.sigmoid(-ahead)
+        entropy = (known_sum if isinstance(known_sum, float) else do.column(known_sum)) - own * do.log(own)
+        across = (entropy - do.dot(others.shifted, of_others)) / total - do.log(total) + do.log(others.total)
+        gradient = others.e
+        gradient *= (rest + strength) / others.total
+        do.add_product_(gradient, of_others, -strength / total)
+        return across * strength - do.log_sigmoid(ahead), [do.put_(gradient, -rest)]
 
-    return known(quick, careful, share, output)
+    return known(quick, careful, y, share, output)

@@ -1,15 +1,19 @@
-"""Functions whose gradient is made along with their values, for losses of whole batches.
+"""Functions whose gradient is made along with their values, for losses of whole batches on a CPU.
 
 Such a gradient does not know how it depends on the inputs; where somebody asks for second derivatives
-(``create_graph=True``) ``backward`` goes through a form that does.
+(``create_graph=True``) ``backward`` goes through a form that does. The numbers are given away, so that nobody copies
+them: a second ``backward`` of the same loss computes them again.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from labelspace._devices import IN_CACHE
+from labelspace.criteria.maths import Narrow, Wide
 from labelspace.criteria.targets import Share
 
 if TYPE_CHECKING:
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
         saved_tensors: tuple[Tensor, ...]
         needs_input_grad: tuple[bool, ...]
         how: "How"
-        gradients: Sequence[Tensor]
+        gradients: Sequence[Tensor | None] | None
 
         def save_for_backward(self, *tensors: Tensor) -> None:
             """Keep tensors for ``backward``."""
@@ -28,31 +32,53 @@ if TYPE_CHECKING:
 else:
     Context = object
 
-SHORT = 32  # columns
-Quick = Callable[..., tuple[Tensor, Sequence[Tensor]]]
-How = tuple[Quick, Callable[..., Tensor], Share]
+FEW = 2**13  # numbers of an input up to which numpy is the faster one
+Parts = tuple[Any, Sequence[Any]]  # values of samples, and what each input's gradient of them is
 
 
-def known(quick: Quick, careful: Callable[..., Tensor], share: Share, *inputs: Tensor) -> Tensor:
+class How(NamedTuple):
+    """How a loss is computed.
+
+    Args:
+        quick: gives values of samples and, in the order of the inputs, the gradients of each sample's own value. It is
+            handed ``Maths``, then the inputs of the samples that it is of: all of a small batch, some of a large one.
+        careful: gives the values ``(n,)`` of all inputs, differentiable as often as one likes.
+        y: class indices, where values are asked for what a sample has at its class.
+        share: what each sample's value counts.
+        whole: whether samples depend on each other, so that ``quick`` wants torch's numbers of all of them.
+    """
+
+    quick: Callable[..., Parts]
+    careful: Callable[..., Tensor]
+    y: Tensor | None
+    share: Share
+    whole: bool
+
+
+def known(
+    quick: Callable[..., Parts],
+    careful: Callable[..., Tensor],
+    y: Tensor | None,
+    share: Share,
+    *inputs: Tensor,
+    whole: bool = False,
+) -> Tensor:
     """Return ``Σ share·values`` with gradients that are computed along with it.
 
     Args:
-        quick: gives values ``(n,)``, and in the order of the inputs the gradients of each sample's own value.
-        careful: gives the values of the same inputs, differentiable as often as one likes.
+        quick: as in ``How``.
+        careful: as in ``How``.
+        y: class indices.
         share: of each sample.
-        inputs: what gradients are taken by.
+        inputs: ``(n, …)``, what gradients are taken by.
+        whole: as in ``How``.
     """
+    how = How(quick, careful, y, share, whole)
     if not torch.is_grad_enabled():
-        return _total(quick(*inputs)[0], share)
-    loss = _Known.apply((quick, careful, share), *inputs)  # type: ignore[no-untyped-call]
+        return _computed(how, inputs, [False] * len(inputs))[0]
+    loss = _Known.apply(how, *inputs)  # type: ignore[no-untyped-call]
     assert isinstance(loss, Tensor)
     return loss
-
-
-def _total(values: Tensor, share: Share) -> Tensor:
-    if isinstance(share, Tensor):
-        return torch.dot(values, share)
-    return values.sum().mul_(share)
 
 
 class _Known(torch.autograd.Function):
@@ -60,45 +86,73 @@ class _Known(torch.autograd.Function):
     def forward(ctx: Context, how: How, *inputs: Tensor) -> Tensor:
         ctx.how = how
         ctx.save_for_backward(*inputs)
-        values, ctx.gradients = how[0](*inputs)
-        return _total(values, how[2])
+        loss, ctx.gradients = _computed(how, inputs, ctx.needs_input_grad[1:])
+        return loss
 
     @staticmethod
     def backward(ctx: Context, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        _, careful, share = ctx.how
-        if not torch.is_grad_enabled():
-            gradient = gradient * (share.unsqueeze(1) if isinstance(share, Tensor) else share)
-            return None, *[gradient * each for each in ctx.gradients]
-        inputs, needed = ctx.saved_tensors, ctx.needs_input_grad[1:]
-        wanted = [each for each, asked in zip(inputs, needed, strict=True) if asked]
-        loss = (careful(*inputs) * share).sum()
-        found = iter(torch.autograd.grad(loss, wanted, gradient, create_graph=True))
-        return None, *[next(found) if asked else None for asked in needed]
+        if torch.is_grad_enabled():
+            return None, *_differentiable(ctx, gradient)
+        gradients, ctx.gradients = ctx.gradients, None
+        if gradients is None:
+            gradients = _computed(ctx.how, ctx.saved_tensors, ctx.needs_input_grad[1:])[1]
+        factor = gradient.item()
+        if factor != 1:
+            for each in gradients:
+                if each is not None:
+                    each.mul_(factor)
+        return None, *gradients
 
 
-class Softmax(NamedTuple):
-    """What losses need of logits z with the largest m of each row, from one pass of exponentials."""
+def _differentiable(ctx: Context, gradient: Tensor) -> list[Tensor | None]:
+    """Return gradients by the form that knows how they depend on the inputs."""
+    inputs, needed = ctx.saved_tensors, ctx.needs_input_grad[1:]
+    wanted = [each for each, asked in zip(inputs, needed, strict=True) if asked]
+    loss = (ctx.how.careful(*inputs) * ctx.how.share).sum()
+    found = iter(torch.autograd.grad(loss, wanted, gradient, create_graph=True))
+    return [next(found) if asked else None for asked in needed]
 
-    shifted: Tensor  # z − m, (n, K)
-    p: Tensor  # softmax, (n, K)
-    log_total: Tensor  # log Σ e^{z−m}, (n, 1): log p = shifted − log_total
-    top: Tensor  # m, (n, 1)
+
+def _computed(how: How, inputs: Sequence[Tensor], needed: Sequence[bool]) -> tuple[Tensor, Sequence[Tensor | None]]:
+    """Return the loss and its gradients by the inputs."""
+    if inputs[0].numel() <= FEW and not how.whole:
+        return _at_once(how, inputs, needed)
+    return _by_parts(how, inputs, needed)
 
 
-def softmax(output: Tensor) -> Softmax:
-    """Return the softmax of rows and its logarithm in two parts, all of them new tensors.
+def _at_once(how: How, inputs: Sequence[Tensor], needed: Sequence[bool]) -> tuple[Tensor, list[Tensor | None]]:
+    factor: Any = how.share.numpy() if isinstance(how.share, Tensor) else how.share
+    with np.errstate(all="ignore"):  # what is not finite is the caller's to see
+        arrays = [np.ascontiguousarray(each.detach().numpy().T) for each in inputs]
+        values, gradients = how.quick(Narrow(how.y), *arrays)
+        loss = np.add.reduce(values * factor)
+        column = factor[:, None] if isinstance(how.share, Tensor) else factor
+        found = [
+            torch.from_numpy(np.multiply(each.T, column, order="C", dtype=of.dtype)) if asked else None
+            for each, asked, of in zip(gradients, needed, arrays, strict=True)
+        ]
+    return torch.from_numpy(np.asarray(loss, dtype=arrays[0].dtype)), found
 
-    The logarithm is exact because the likeliest class has at least ``1/K``. Of short rows torch's softmax takes as
-    long as its pieces together do twice.
-    """
-    top = output.amax(dim=1, keepdim=True)
-    shifted = output - top
-    if output.shape[1] <= SHORT:
-        p = shifted.exp()
-        total = p.sum(dim=1, keepdim=True)
-        return Softmax(shifted, p.div_(total), total.log_(), top)
-    p = torch.softmax(output, dim=1)
-    return Softmax(shifted, p, p.amax(dim=1, keepdim=True).log_().neg_(), top)
+
+def _by_parts(how: How, inputs: Sequence[Tensor], needed: Sequence[bool]) -> tuple[Tensor, list[Tensor | None]]:
+    """Return them from a few samples at a time, so that what lies between two passes stays in the cache."""
+    share, count = how.share, inputs[0].shape[0]
+    found = [
+        torch.empty_like(each, memory_format=torch.contiguous_format) if asked else None
+        for each, asked in zip(inputs, needed, strict=True)
+    ]
+    each_share = share.unsqueeze(1) if isinstance(share, Tensor) else None
+    step = count if how.whole else max(1, IN_CACHE // max(1, inputs[0].shape[1]))
+    losses = []
+    for start in range(0, count, step):
+        part = slice(start, start + step)
+        factor = share if each_share is None else each_share[part]
+        values, gradients = how.quick(Wide(part, how.y), *(each[part] for each in inputs))
+        losses.append((values * factor).sum())
+        for whole, of_part in zip(found, gradients, strict=True):
+            if whole is not None:
+                torch.mul(of_part, factor, out=whole[part])
+    return losses[0] if len(losses) == 1 else torch.stack(losses).sum(), found
 
 
 def likeliest(output: Tensor) -> Tensor:

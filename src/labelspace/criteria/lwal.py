@@ -169,7 +169,7 @@ class AdaptiveLabels(Criterion):
             member = targets.membership(y, len(self.names), output.dtype)
             sums, counts = member.T @ (output if through else output.detach()), member.sum(dim=0)[:, None]
             labels = torch.where(update & (counts > 0), sums / counts.clamp_min(1), before.to(output.dtype))
-            return share * self._nearness(output, y, labels).values
+            return self._nearness(output, y, labels).values
 
         return nearness(output, y, before, update, through, share, careful)
 

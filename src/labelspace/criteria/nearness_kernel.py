@@ -1,6 +1,6 @@
 """The loss of adaptive labels with its gradient, for whole batches: two matrix products, no copy of the labels."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -8,7 +8,8 @@ from torch import Tensor
 
 from labelspace._devices import IN_CACHE
 from labelspace.criteria import divergences
-from labelspace.criteria.known import known, softmax
+from labelspace.criteria.known import Parts, known
+from labelspace.criteria.maths import Wide
 
 
 def nearness(
@@ -27,12 +28,11 @@ def nearness(
         update: whether classes of the batch get new ones.
         through: whether gradients go through the means.
         share: of each sample.
-        careful: gives values weighed by their shares, differentiable.
+        careful: gives the values, differentiable.
     """
-    column = y.unsqueeze(1)
     present, member, counts = y.unique(return_inverse=True, return_counts=True)  # type: ignore[no-untyped-call]
 
-    def quick(output: Tensor) -> tuple[Tensor, Sequence[Tensor]]:
+    def quick(do: Wide, output: Tensor) -> Parts:
         # about the middle of the batch: far from zero the two parts of a gradient would lose digits to each other
         middle = output.mean(dim=0)
         output = output - middle
@@ -41,9 +41,9 @@ def nearness(
         places, new = (present, means) if update else (present[:0], means[:0])
         centres = about(labels.to(output.dtype), middle, places, new)
         distances = centres.distances(output)
-        shifted, p, log_total, _ = softmax(-distances)
-        values = (log_total - shifted.gather(1, column)).squeeze(1) * share
-        slope = p.neg_().scatter_add_(1, column, torch.ones_like(log_total)).mul_(share)
+        soft = do.softmax(-distances)
+        values = do.log(soft.total) - do.at(soft.shifted)
+        slope = do.add_at_(soft.e.mul_(-1 / soft.total), 1.0)
         slope.div_(distances)
         if distances.amin().item() <= 1e-6:
             slope.masked_fill_(distances <= 1e-6, 0)
@@ -54,7 +54,7 @@ def nearness(
             gradient += (to_means / times).index_select(0, member)
         return values, [gradient]
 
-    return known(quick, careful, 1.0, output)
+    return known(quick, careful, y, share, output, whole=True)
 
 
 class Written(NamedTuple):

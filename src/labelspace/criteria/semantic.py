@@ -63,7 +63,6 @@ class SemanticSmoothing(Criterion):
         # of many classes the rule alone is kept, which is no part of the state: it comes with the space
         self.rule = None if fits(len(space)) else known.rule
         self.constant("relations", known.matrix.clone() if self.rule is None else None)
-        self._rows = targets.TargetRows()
 
     def terms(self, output: Tensor, y: Tensor) -> list[Term]:
         """Return ``H(T[y], p)``."""
@@ -82,15 +81,16 @@ class SemanticSmoothing(Criterion):
         sigma = self.smoothing.item()
         if sigma == 0:
             return kernels.cross_entropy(output, y, share)  # one-hot labels, to the last bit
-        if self.rule is not None:
-            spread = self.rule.rows(y).to(output.dtype) * sigma
-            own = spread.new_full((len(y), 1), 1 - sigma)
-            return kernels.soft_cross_entropy(output, spread.scatter_add_(1, y.unsqueeze(1), own), share)
-        relations = self.relations
         if targets.is_soft(y):
-            mixed = targets.smoothed(relations.to(output.dtype), y, self.smoothing)
-            return kernels.soft_cross_entropy(output, mixed, share)
-        return kernels.soft_cross_entropy(output, self._rows(y, 1 - sigma, sigma, relations, output), share)
+            mixed = targets.smoothed(self.relations.to(output.dtype), y, self.smoothing)
+            return kernels.soft_cross_entropy(output, None, mixed.__getitem__, share)
+        rule, relations = self.rule, self.relations
+        rows = (
+            (lambda part: rule.rows(y[part]).to(output.dtype))
+            if rule is not None
+            else targets.row_maker(relations, y, output)
+        )
+        return kernels.soft_cross_entropy(output, y, rows, share, 1 - sigma, sigma)
 
     def label_space(self) -> LabelSpace:
         """Return the relations it was built from."""

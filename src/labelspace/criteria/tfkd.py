@@ -81,7 +81,6 @@ class VirtualTeacher(Criterion):
         self.option("confidence", confidence, low=1 / max(len(self.names), 2), high=1)
         self.option("temperature", temperature, low=0, open_low=True)
         self.option("multiplier", chosen["multiplier"], low=0)
-        self._rows = targets.TargetRows()
         self._of, self._values = (0.0, 0.0), (0.0, 0.0)
 
     def terms(self, output: Tensor, y: Tensor) -> list[Term]:
@@ -104,7 +103,7 @@ class VirtualTeacher(Criterion):
         careful = lambda output: self.terms(output, y)[0].values  # noqa: E731
         total = share.sum() if isinstance(share, Tensor) else share * y.shape[0]
         own, other = 1 - strength + part * own, part * other
-        return kernels.even_cross_entropy(output, y, own, other, self._rows, share, careful) - part * entropy * total
+        return kernels.even_cross_entropy(output, y, own, other, share, careful) - part * entropy * total
 
     def _two(self) -> tuple[float, float]:
         """Return what the teacher gives the class and each other one."""

@@ -96,8 +96,12 @@ class ZipfSmoothing(Criterion):
         if features is not None or output.dtype != torch.float32 or len(self.names) < 2:
             return None
         found = _one_by_rank(output.detach())
+        if found is None:
+            return None
+        mass, known_sum = found
+        sums = known_sum.__getitem__ if isinstance(known_sum, Tensor) else known_sum
         careful = lambda output: self.terms(output, y)[0].values  # noqa: E731
-        return None if found is None else kernels.ranked(output, y, *found, self.strength.item(), share, careful)
+        return kernels.ranked(output, y, mass.__getitem__, sums, self.strength.item(), share, careful)
 
     def label_space(self) -> LabelSpace:
         """Return uniform relations: ranks are a sample's own, before one is seen all other classes are alike."""
