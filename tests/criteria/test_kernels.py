@@ -9,6 +9,7 @@ from torch.testing import assert_close
 
 from labelspace.criteria import kernels
 from labelspace.criteria import known as parts
+from labelspace.criteria.targets import TargetRows
 
 SHARES = [0.25, torch.tensor([0.5, 0.0, 2.0, 0.125], dtype=torch.float64)]
 
@@ -17,7 +18,8 @@ SHARES = [0.25, torch.tensor([0.5, 0.0, 2.0, 0.125], dtype=torch.float64)]
 def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Take every batch for a small one, or for a large one of which one or two samples fit into the cache."""
     monkeypatch.setattr(parts, "FEW", 0 if request.param == "large batch" else 2**30)
-    monkeypatch.setattr(parts, "IN_CACHE", 8)
+    monkeypatch.setattr(parts, "AT_A_TIME", 8)
+    monkeypatch.setattr(kernels, "LARGE", parts.FEW)
 
 
 def numbers(*shape: int, seed: int = 0) -> Tensor:
@@ -65,7 +67,7 @@ def pairs(classes: int, share: Tensor | float) -> dict[str, tuple[Loss, Loss]]:
     """Return losses of kernels, and the per-sample values of each from its equation."""
     rows = 2 * numbers(4, classes, seed=1).softmax(dim=1)
     own = torch.nn.functional.one_hot(Y, classes).double()
-    mass = rows + 0.1
+    two, mass = 0.3 * own + 0.3, rows + 0.1
     known_sum = (mass * mass.log()).sum(dim=1, keepdim=True)
     target = (mass * (1 - own)) / (mass * (1 - own)).sum(dim=1, keepdim=True)
     log_p = lambda z: z.log_softmax(dim=1)  # noqa: E731
@@ -82,7 +84,7 @@ def pairs(classes: int, share: Tensor | float) -> dict[str, tuple[Loss, Loss]]:
     return {
         "rows": (lambda z: soft(z, None, rows.__getitem__, share), against(rows)),
         "mixed rows": (lambda z: soft(z, Y, rows.__getitem__, share, 0.7, 0.3), against(0.7 * own + 0.3 * rows)),
-        "even": (lambda z: even(z, Y, 0.6, 0.3, share, against(0.3 * own + 0.3)), against(0.3 * own + 0.3)),
+        "even": (lambda z: even(z, Y, 0.6, 0.3, share, against(two), lambda: two), against(two)),
         "focal": (lambda z: kernels.focal(z, Y, 2.5, share, damped), damped),
         "confident": (lambda z: kernels.confident(z, Y, 0.4, share, unsure), unsure),
         "ranked": (
@@ -122,9 +124,10 @@ def test_losses_differentiate_twice(form: str) -> None:
 def test_a_label_that_is_no_class_is_an_error_of_every_form(label: int) -> None:
     output, y = numbers(2, 3), torch.tensor([0, label])
     careful = lambda output: output[:, 0]  # noqa: E731
+    mixed = lambda: TargetRows()(y, 0.25, 0.25, 3, output)  # noqa: E731
     for form in (
         lambda: kernels.soft_cross_entropy(output, y, output.exp().__getitem__, 0.5, 0.7, 0.3),
-        lambda: kernels.even_cross_entropy(output, y, 0.5, 0.25, 0.5, careful),
+        lambda: kernels.even_cross_entropy(output, y, 0.5, 0.25, 0.5, careful, mixed),
         lambda: kernels.focal(output, y, 2.0, 0.5, careful),
         lambda: kernels.confident(output, y, 2.0, 0.5, careful),
         lambda: kernels.ranked(output, y, output.exp().__getitem__, 1.0, 2.0, 0.5, careful),

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -20,7 +19,7 @@ def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
     """Take every batch for a small one, or for a large one of which one sample fits into the cache."""
     if request.param == "large batch":
         monkeypatch.setattr(module, "FEW", 0)
-        monkeypatch.setattr(module, "IN_CACHE", 3)
+        monkeypatch.setattr(module, "AT_A_TIME", 3)
 
 
 def numbers(*shape: int) -> Tensor:
@@ -81,39 +80,44 @@ def test_what_is_not_finite_is_returned_without_a_warning() -> None:
 FORMS = ("exp", "log", "sum", "sigmoid", "log_sigmoid", "at", "without")
 
 
+@pytest.mark.parametrize("classes", [5, 40])
 @pytest.mark.parametrize("form", FORMS)
-def test_both_notations_say_the_same(form: str) -> None:
-    z, y = 3 * numbers(4, 5), torch.tensor([4, 0, 2, 2])
-    wide, narrow = Wide(slice(None), y), Narrow(y)
+def test_both_notations_say_the_same(form: str, classes: int) -> None:
+    z, y = 3 * numbers(4, classes), torch.tensor([4, 0, 2, 2])
+    wide, narrow = Wide(slice(None), y), Narrow(z, y)
     of = z.abs() if form == "log" else z
-    found = torch.from_numpy(getattr(narrow, form)(np.ascontiguousarray(of.numpy().T)).T)
-    assert_close(found, getattr(wide, form)(of).squeeze(1))
+    found = getattr(narrow, form)(narrow.given(of))
+    assert_close(torch.from_numpy(found.T if narrow.first else found), getattr(wide, form)(of))
 
 
+@pytest.mark.parametrize("classes", [5, 40])
 @pytest.mark.parametrize("form", ["put_", "add_at_", "add_", "add_product_"])
-def test_both_notations_change_the_same(form: str) -> None:
-    z, y = numbers(4, 5), torch.tensor([4, 0, 2, 2])
-    b, c = numbers(4, 5) + 1, numbers(4, 5) - 1
-    others: tuple[Any, ...] = {"put_": (2.5,), "add_at_": (2.5,), "add_": (b, -0.5), "add_product_": (b, c, -0.5)}[form]
-    of_array = tuple(np.ascontiguousarray(each.numpy().T) if isinstance(each, Tensor) else each for each in others)
-    array, tensor = np.ascontiguousarray(z.numpy().T), z.clone()
-    assert getattr(Narrow(y), form)(array, *of_array) is array
+@pytest.mark.parametrize("value", ["a number", "a number each"])
+def test_both_notations_change_the_same(form: str, value: str, classes: int) -> None:
+    z, y = numbers(4, classes), torch.tensor([4, 0, 2, 2])
+    b, c, each = numbers(4, classes) + 1, numbers(4, classes) - 1, 2.5 if value == "a number" else numbers(4, 1)
+    others: tuple[Any, ...] = {"add_": (b, -0.5), "add_product_": (b, c, -0.5)}.get(form, (each,))
+    narrow, tensor = Narrow(z, y), z.clone()
+    array = narrow.given(z.clone())
+    arrays = (narrow.given(one) if isinstance(one, Tensor) else one for one in others)
+    assert getattr(narrow, form)(array, *arrays) is array
     assert getattr(Wide(slice(None), y), form)(tensor, *others) is tensor
-    assert_close(torch.from_numpy(array).T, tensor)
+    assert_close(narrow.taken(array, 1.0), tensor)
     assert not torch.equal(tensor, z)
 
 
 @pytest.mark.parametrize("classes", [1, 3, 200])
 @pytest.mark.parametrize("far", [0.0, 1e6])
-@pytest.mark.parametrize("notation", [Wide(slice(None), None), Narrow(None)])
-def test_softmax(classes: int, far: float, notation: Maths[Any]) -> None:
+@pytest.mark.parametrize("narrow", [True, False])
+def test_softmax(classes: int, far: float, narrow: bool) -> None:
     output = (5 * numbers(4, classes) + far).float()
     exact = torch.log_softmax(output.double(), dim=1)
-    narrow = isinstance(notation, Narrow)
-    found = notation.softmax(np.ascontiguousarray(output.numpy().T) if narrow else output)
-    shifted, e, total, top = (torch.from_numpy(each.T) if isinstance(each, np.ndarray) else each for each in found)
     if narrow:
-        total, top = total.unsqueeze(1), top.unsqueeze(1)
+        do = Narrow(output, None)
+        found = do.softmax(do.given(output))
+        shifted, e, total, top = (torch.from_numpy(each.T if do.first else each) for each in found)
+    else:
+        shifted, e, total, top = Wide(slice(None), None).softmax(output)
     assert_close(shifted - total.log(), exact.float())
     assert_close(e / total, exact.exp().float(), rtol=1e-5, atol=1e-7)
     assert_close(top + shifted, output)

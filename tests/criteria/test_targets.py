@@ -1,5 +1,8 @@
 """Labels as indices and as probabilities are read in the same way."""
 
+import copy
+import pickle
+
 import pytest
 import torch
 from torch.nn.functional import one_hot
@@ -69,3 +72,24 @@ def test_rows_of_some_samples() -> None:
         assert_close(rows(slice(None)), MATRIX[[2, 0, 1]].float())
     with pytest.raises((IndexError, RuntimeError)):
         targets.row_maker(MATRIX, torch.tensor([3]), MATRIX)(slice(None))
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_copies_of_kept_rows_see_what_is_written_to_copied_relations(copied) -> None:
+    relations = torch.full((3, 3), 1 / 3)
+    for _ in range(2):
+        relations.copy_(torch.full((3, 3), 1 / 3))
+    rows, like, y = targets.TargetRows(), torch.zeros(()), torch.arange(3)
+    rows(y, 0.7, 0.3, relations, like)
+    rows, relations = copied((rows, relations))
+    for _ in range(4):  # until the copy was written to as often as what it was copied from
+        relations.copy_(torch.rand(3, 3))
+        assert_close(rows(y, 0.7, 0.3, relations, like), 0.7 * torch.eye(3) + 0.3 * relations)
+
+
+def test_rows_of_relations_made_in_inference_mode() -> None:
+    with torch.inference_mode():
+        relations = MATRIX.clone()
+    wanted = 0.7 * torch.eye(3, dtype=torch.float64) + 0.3 * MATRIX
+    found = targets.TargetRows()(torch.arange(3), 0.7, 0.3, relations, MATRIX)
+    assert_close(found.clone(), wanted)

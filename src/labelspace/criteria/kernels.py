@@ -16,6 +16,7 @@ from labelspace.criteria.known import Parts, known
 from labelspace.criteria.maths import Maths, Numbers, Rows, Softmax
 from labelspace.criteria.targets import Share
 
+LARGE = 2**16  # entries of an output
 NEVER = torch.iinfo(torch.int64).min  # no label: ignored samples are left out before
 
 
@@ -24,7 +25,7 @@ def cross_entropy(output: Tensor, y: Tensor, share: Share) -> Tensor:
 
     Args:
         output: ``(n, K)``.
-        y: class indices, of which one that is no class is an IndexError.
+        y: class indices, of which one that is no class is an IndexError; or targets ``(n, K)`` of any mass.
         share: of each sample.
     """
     if isinstance(share, Tensor):
@@ -34,9 +35,17 @@ def cross_entropy(output: Tensor, y: Tensor, share: Share) -> Tensor:
 
 
 def soft_cross_entropy(
-    output: Tensor, y: Tensor | None, rows: Rows, share: Share, own: float = 0.0, spread: float = 1.0
+    output: Tensor,
+    y: Tensor | None,
+    rows: Rows,
+    share: Share,
+    own: float = 0.0,
+    spread: float = 1.0,
+    mixed: Callable[[], Tensor] | None = None,
 ) -> Tensor:
     """Return ``Σ share·H(t, p)`` for constant targets ``own·δ_y + spread·rows`` of any mass; by z: ``p·Σt − t``.
+
+    Torch's own function takes a second pass of exponentials; but of a small batch it is cheaper than any in Python.
 
     Args:
         output: ``(n, K)``.
@@ -45,7 +54,10 @@ def soft_cross_entropy(
         share: of each sample.
         own: what a sample's class gets beside its row.
         spread: factor of rows.
+        mixed: makes the targets, of a small batch.
     """
+    if mixed is not None and output.numel() < LARGE:
+        return cross_entropy(output, mixed(), share)
 
     def quick(do: Maths[Numbers], output: Numbers) -> Parts:
         target, soft = do.rows(rows), do.softmax(output)
@@ -69,9 +81,15 @@ def soft_cross_entropy(
 
 
 def even_cross_entropy(
-    output: Tensor, y: Tensor, own: float, other: float, share: Share, careful: Callable[[Tensor], Tensor]
+    output: Tensor,
+    y: Tensor,
+    own: float,
+    other: float,
+    share: Share,
+    careful: Callable[[Tensor], Tensor],
+    mixed: Callable[[], Tensor],
 ) -> Tensor:
-    """Return ``Σ share·H(t, p)``, t the same for all classes but one: it is not made.
+    """Return ``Σ share·H(t, p)``, t the same for all classes but one; of a large batch it is not made.
 
     Args:
         output: ``(n, K)``.
@@ -80,7 +98,10 @@ def even_cross_entropy(
         other: what it has at each other class.
         share: of each sample.
         careful: gives the values, differentiable.
+        mixed: makes the targets, of a small batch.
     """
+    if output.numel() < LARGE:
+        return cross_entropy(output, mixed(), share)
     more, mass = own - other, own + other * (output.shape[1] - 1)
 
     def quick(do: Maths[Numbers], output: Numbers) -> Parts:
@@ -104,10 +125,9 @@ def learnt_terms(
 
     def quick(do: Maths[Numbers], output: Numbers, logits: Numbers) -> Parts:
         p, log_p = _probabilities(do, output)
-        q, log_t = _probabilities(do, logits)
+        q, log_t = _probabilities(do, logits, math.log(alpha))
         mine = do.at(q) * alpha
         own = mine + (1 - alpha)
-        log_t += math.log(alpha)
         do.put_(log_t, do.log(own))
         target = do.put_(q * alpha, own)
         inner = do.add_(log_p * third, log_t, -fourth)
@@ -129,12 +149,12 @@ def learnt_terms(
     return known(quick, careful, y, share, output, logits)
 
 
-def _probabilities(do: Maths[Numbers], z: Numbers) -> tuple[Numbers, Numbers]:
-    """Return p and log p, new numbers both."""
+def _probabilities(do: Maths[Numbers], z: Numbers, more: float = 0.0) -> tuple[Numbers, Numbers]:
+    """Return p and ``log p + more``, new numbers both."""
     soft = do.softmax(z)
     p, log_p = soft.e, soft.shifted
     p /= soft.total
-    log_p -= do.log(soft.total)
+    log_p -= do.log(soft.total) - more
     return p, log_p
 
 

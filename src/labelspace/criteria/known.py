@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from labelspace._devices import IN_CACHE
 from labelspace.criteria.maths import Narrow, Wide
 from labelspace.criteria.targets import Share
 
@@ -32,7 +31,8 @@ if TYPE_CHECKING:
 else:
     Context = object
 
-FEW = 2**13  # numbers of an input up to which numpy is the faster one
+FEW = 2**14  # numbers of an input up to which numpy is the faster one
+AT_A_TIME = 2**18  # numbers of an input of which what lies between two passes stays in the cache
 Parts = tuple[Any, Sequence[Any]]  # values of samples, and what each input's gradient of them is
 
 
@@ -121,28 +121,25 @@ def _computed(how: How, inputs: Sequence[Tensor], needed: Sequence[bool]) -> tup
 
 
 def _at_once(how: How, inputs: Sequence[Tensor], needed: Sequence[bool]) -> tuple[Tensor, list[Tensor | None]]:
+    do = Narrow(inputs[0], how.y)
     factor: Any = how.share.numpy() if isinstance(how.share, Tensor) else how.share
     with np.errstate(all="ignore"):  # what is not finite is the caller's to see
-        arrays = [np.ascontiguousarray(each.detach().numpy().T) for each in inputs]
-        values, gradients = how.quick(Narrow(how.y), *arrays)
-        loss = np.add.reduce(values * factor)
+        values, gradients = how.quick(do, *(do.given(each.detach()) for each in inputs))
+        loss = np.add.reduce(values.reshape(-1) * factor)
         column = factor[:, None] if isinstance(how.share, Tensor) else factor
-        found = [
-            torch.from_numpy(np.multiply(each.T, column, order="C", dtype=of.dtype)) if asked else None
-            for each, asked, of in zip(gradients, needed, arrays, strict=True)
-        ]
-    return torch.from_numpy(np.asarray(loss, dtype=arrays[0].dtype)), found
+        found = [do.taken(each, column) if asked else None for each, asked in zip(gradients, needed, strict=True)]
+    return torch.from_numpy(np.asarray(loss, dtype=values.dtype)), found
 
 
 def _by_parts(how: How, inputs: Sequence[Tensor], needed: Sequence[bool]) -> tuple[Tensor, list[Tensor | None]]:
-    """Return them from a few samples at a time, so that what lies between two passes stays in the cache."""
+    """Return them from some samples at a time."""
     share, count = how.share, inputs[0].shape[0]
     found = [
         torch.empty_like(each, memory_format=torch.contiguous_format) if asked else None
         for each, asked in zip(inputs, needed, strict=True)
     ]
     each_share = share.unsqueeze(1) if isinstance(share, Tensor) else None
-    step = count if how.whole else max(1, IN_CACHE // max(1, inputs[0].shape[1]))
+    step = count if how.whole else max(1, AT_A_TIME // max(1, inputs[0].shape[1]))
     losses = []
     for start in range(0, count, step):
         part = slice(start, start + step)

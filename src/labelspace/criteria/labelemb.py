@@ -155,6 +155,7 @@ class LabelEmbedding(Criterion):
             self.constant("basis", space.rule.right.clone())
         else:
             self.constant("fixed", space.matrix.clone())
+            self._rows = targets.TargetRows()
 
     def _make_parameters(self) -> None:
         owner, count = type(self).__name__, len(self.names)
@@ -191,7 +192,8 @@ class LabelEmbedding(Criterion):
         weights = self._weights(len(y))
         if self.pretrained:
             rows = targets.row_maker(self.fixed, y, output)
-            return kernels.soft_cross_entropy(output, y, rows, share, weights.own, weights.spread)
+            mixed = lambda: self._rows(y, weights.own, weights.spread, self.fixed, output)  # noqa: E731
+            return kernels.soft_cross_entropy(output, y, rows, share, weights.own, weights.spread, mixed)
         mean = self.reduction == "mean"
         if self.hinge_total and mean and isinstance(share, Tensor):
             return None  # a sum of samples, of which shares do not tell the number

@@ -1,16 +1,17 @@
 """What kernels compute with: one notation, two ways to do it on a CPU.
 
 A few thousand numbers cost what is said about them, not what is done with them: numpy says it in a third of torch's
-time, and with classes first a sum over them runs along memory. More numbers are torch's, which has vectors and threads
-for exponentials; classes are then last, as they come. A kernel is written once, for both.
+time. More numbers are torch's, which has threads. Of a few classes a sum runs along memory only where classes are
+first. A kernel is written once, for all of it.
 
-Numbers of every class are ``(K, n)`` in numpy and ``(n, K)`` in torch, those of a sample ``(n,)`` and ``(n, 1)``:
-either way one meets the other in arithmetic. Functions that end in ``_`` change their first argument and return it.
-Whether something holds is multiplied by, never converted: numpy would make it double precision.
+Numbers of a sample have the shape in which they meet those of every class in arithmetic: ``(n, 1)`` beside ``(n, K)``,
+``(1, n)`` beside ``(K, n)``. Functions that end in ``_`` change their first argument and return it. Whether something
+holds is multiplied by, never converted: numpy would make it double precision.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cache, lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar, final
 
 import numpy as np
@@ -20,7 +21,24 @@ from torch import Tensor
 
 Array = NDArray[Any]
 Numbers = TypeVar("Numbers", Tensor, Array)
+FIRST = 16  # classes up to which numpy has them first
+WITH_VECTORS = ("AVX2", "AVX512", "X86_V3", "X86_V4")  # as numpy calls them
 Rows = Callable[[slice], Tensor]  # ``(n, K)`` numbers of some of a batch's samples, which nothing learns
+
+
+@lru_cache(maxsize=4)
+def _of_size(count: int, classes: int, first: bool) -> tuple[Array, Array]:
+    """Return a one for each class, and where numbers of samples start."""
+    return np.ones(classes, np.float32), np.arange(count) if first else np.arange(0, count * classes, classes)
+
+
+@cache
+def _vectors(kind: torch.dtype) -> bool:
+    """Return whether numpy computes exponentials on this machine with vectors as long as torch's."""
+    if kind != torch.float32:
+        return False
+    found = np.lib.introspect.opt_func_info(func_name="^exp$", signature="float32")
+    return any(word in str(each.get("current")) for each in found.get("exp", {}).values() for word in WITH_VECTORS)
 
 
 class Softmax(NamedTuple, Generic[Numbers]):
@@ -132,7 +150,7 @@ class Wide(Maths[Tensor]):
         """Return it by its pieces, which together take less than torch's own."""
         top = z.amax(dim=1, keepdim=True)
         shifted = z - top
-        e = shifted.exp()
+        e = self.exp(shifted)
         return Softmax(shifted, e, e.sum(dim=1, keepdim=True), top)
 
     def sum(self, a: Tensor) -> Tensor:
@@ -165,8 +183,8 @@ class Wide(Maths[Tensor]):
         return a.addcmul_(b, c, value=times)
 
     def exp(self, a: Tensor) -> Tensor:
-        """Return exponentials."""
-        return a.exp()
+        """Return exponentials, by numpy where it has vectors for them: half of torch's time."""
+        return torch.from_numpy(np.exp(a.numpy())) if _vectors(a.dtype) else a.exp()
 
     def log(self, a: Tensor) -> Tensor:
         """Return logarithms."""
@@ -183,62 +201,82 @@ class Wide(Maths[Tensor]):
 
 @final
 class Narrow(Maths[Array]):
-    """Numpy's, with classes first.
+    """Numpy's, with a few classes first and more of them last.
 
     Args:
+        like: ``(n, K)``.
         y: classes of the samples, where they are asked for.
     """
 
-    places: Array  # (n,)
+    places: Array  # (n,), where classes are among all numbers
 
-    def __init__(self, y: Tensor | None) -> None:
-        """Find out where classes are among all numbers of the batch."""
+    def __init__(self, like: Tensor, y: Tensor | None) -> None:
+        """Find out which way numbers lie, and where classes are."""
+        count, classes = like.shape
+        self.first = classes <= FIRST
+        self.each = (1, -1) if self.first else (-1, 1)  # the shape of what is of samples
+        self.ones, starts = _of_size(count, classes, self.first)
         if y is None:
             return
         labels = y.numpy()
-        if labels.min() < 0:
-            raise IndexError("a label that is no class")  # where numpy would count from the end
-        self.places = labels * len(labels) + np.arange(len(labels))
+        # negative ones are large numbers without their sign, else numpy would count from the end
+        if np.maximum.reduce(labels.view(np.uint64)) >= classes:
+            raise IndexError("a label that is no class")
+        self.places = (labels * count if self.first else labels) + starts
+
+    def given(self, numbers: Tensor) -> Array:
+        """Return numbers of every class, which may be the caller's."""
+        array = numbers.numpy()
+        return np.ascontiguousarray(array.T if self.first else array)
+
+    def taken(self, numbers: Array, factor: Array | float) -> Tensor:
+        """Return ``(n, K)`` numbers times a factor, ``(n, 1)`` where each sample has its own."""
+        found = np.multiply(numbers.T if self.first else numbers, factor, order="C", dtype=numbers.dtype)
+        return torch.from_numpy(found)
 
     def rows(self, rows: Rows) -> Array:
         """Return all of them."""
-        return np.ascontiguousarray(rows(slice(None)).numpy().T)
+        return self.given(rows(slice(None)))
 
     def column(self, rows: Rows) -> Array:
         """Return all of them."""
-        return rows(slice(None)).numpy()[:, 0]
+        return rows(slice(None)).numpy().reshape(self.each)
 
     def without(self, a: Array) -> Array:
         """Return it in two passes."""
         return self.put_(a.copy(), np.finfo(a.dtype).min)
 
     def softmax(self, z: Array) -> Softmax[Array]:
-        """Return it by its pieces."""
-        top = np.maximum.reduce(z, axis=0)
+        """Return it by its pieces; of the largest, numpy is slow to find one at a time."""
+        top = np.maximum.reduce(z, axis=0, keepdims=True) if self.first else torch.from_numpy(z).amax(1, True).numpy()
         shifted = z - top
         e = np.exp(shifted)
-        return Softmax(shifted, e, np.add.reduce(e, axis=0), top)
+        return Softmax(shifted, e, self.sum(e), top)
 
     def sum(self, a: Array) -> Array:
-        """Return sums of columns."""
-        return np.add.reduce(a, axis=0)  # type: ignore[no-any-return]
+        """Return sums of columns, or of rows as products with ones, which are faster."""
+        if self.first:
+            return np.add.reduce(a, axis=0, keepdims=True)
+        return np.vecdot(a, self.ones.astype(a.dtype, copy=False))[:, None]  # type: ignore[no-any-return]
 
     def dot(self, a: Array, b: Array) -> Array:
-        """Return sums of products of columns."""
-        return np.add.reduce(a * b, axis=0)  # type: ignore[no-any-return]
+        """Return sums of products of columns or rows."""
+        if self.first:
+            return np.add.reduce(a * b, axis=0, keepdims=True)
+        return np.vecdot(a, b)[:, None]  # type: ignore[no-any-return]
 
     def at(self, a: Array) -> Array:
-        """Return one entry of each column."""
-        return a.reshape(-1)[self.places]
+        """Return one entry of each sample."""
+        return a.reshape(-1)[self.places].reshape(self.each)
 
     def put_(self, a: Array, value: Array | float) -> Array:
-        """Write one entry of each column."""
-        a.reshape(-1)[self.places] = value
+        """Write one entry of each sample."""
+        a.reshape(-1)[self.places] = value.reshape(-1) if isinstance(value, np.ndarray) else value
         return a
 
     def add_at_(self, a: Array, value: Array | float) -> Array:
-        """Add to one entry of each column."""
-        a.reshape(-1)[self.places] += value
+        """Add to one entry of each sample."""
+        a.reshape(-1)[self.places] += value.reshape(-1) if isinstance(value, np.ndarray) else value
         return a
 
     def add_(self, a: Array, b: Array, times: float) -> Array:

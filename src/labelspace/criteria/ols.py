@@ -91,6 +91,7 @@ class OnlineSmoothing(Criterion):
         self.both = bool(chosen["both"])
         self.option("smoothing", smoothing, low=0, high=1)
         self.option("freeze", chosen["freeze"], low=0)
+        self._rows = targets.TargetRows()
         value = 0.0 if self.start == "zero" else 1 / count
         self.register_buffer("label_matrix", torch.full((count, count), value))
 
@@ -108,7 +109,8 @@ class OnlineSmoothing(Criterion):
         sigma = self.smoothing.item()
         own, spread = (1.0, 1.0) if self.both else (1 - sigma, sigma)
         rows = targets.row_maker(self.label_matrix, y, output)
-        return kernels.soft_cross_entropy(output, y, rows, share, own, spread)
+        mixed = lambda: self._rows(y, own, spread, self.label_matrix, output)  # noqa: E731
+        return kernels.soft_cross_entropy(output, y, rows, share, own, spread, mixed)
 
     def observe(self, output: Tensor, y: Tensor) -> dict[str, Tensor | RowSum]:
         """Return the summed softmax and the number of correctly classified samples of each class."""

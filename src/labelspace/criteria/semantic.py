@@ -63,6 +63,7 @@ class SemanticSmoothing(Criterion):
         # of many classes the rule alone is kept, which is no part of the state: it comes with the space
         self.rule = None if fits(len(space)) else known.rule
         self.constant("relations", known.matrix.clone() if self.rule is None else None)
+        self._rows = targets.TargetRows()
 
     def terms(self, output: Tensor, y: Tensor) -> list[Term]:
         """Return ``H(T[y], p)``."""
@@ -82,15 +83,14 @@ class SemanticSmoothing(Criterion):
         if sigma == 0:
             return kernels.cross_entropy(output, y, share)  # one-hot labels, to the last bit
         if targets.is_soft(y):
-            mixed = targets.smoothed(self.relations.to(output.dtype), y, self.smoothing)
-            return kernels.soft_cross_entropy(output, None, mixed.__getitem__, share)
-        rule, relations = self.rule, self.relations
-        rows = (
-            (lambda part: rule.rows(y[part]).to(output.dtype))
-            if rule is not None
-            else targets.row_maker(relations, y, output)
-        )
-        return kernels.soft_cross_entropy(output, y, rows, share, 1 - sigma, sigma)
+            whole = targets.smoothed(self.relations.to(output.dtype), y, self.smoothing)
+            return kernels.soft_cross_entropy(output, None, whole.__getitem__, share, mixed=lambda: whole)
+        if (rule := self.rule) is not None:
+            made = lambda part: rule.rows(y[part]).to(output.dtype)  # noqa: E731
+            return kernels.soft_cross_entropy(output, y, made, share, 1 - sigma, sigma)
+        rows = targets.row_maker(self.relations, y, output)
+        mixed = lambda: self._rows(y, 1 - sigma, sigma, self.relations, output)  # noqa: E731
+        return kernels.soft_cross_entropy(output, y, rows, share, 1 - sigma, sigma, mixed)
 
     def label_space(self) -> LabelSpace:
         """Return the relations it was built from."""

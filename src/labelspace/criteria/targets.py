@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from labelspace import _lazy_rows
+from labelspace._devices import IN_CACHE
 from labelspace.space import LabelSpace
 
 IGNORED = -100  # the class of samples that do not count, where nothing else is said: torch's
@@ -64,6 +65,56 @@ def smoothed(relations: Float[Tensor, "k k"], y: Tensor, smoothing: Tensor) -> F
 def row_maker(matrix: Float[Tensor, "k d"], y: Tensor, like: Tensor) -> Callable[[slice], Tensor]:
     """Return a function that makes rows of a constant matrix for some samples; a label that is no class is an error."""
     return lambda part: torch.embedding(matrix, y[part]).to(like.dtype)
+
+
+class TargetRows:
+    """Rows ``own·δ_y + spread·A[y]`` for class indices, on the CPU.
+
+    Of a matrix that stays in the cache all rows are made once and kept until A or one of the numbers is another.
+    """
+
+    def __init__(self) -> None:
+        """Start with nothing kept."""
+        self._numbers: tuple[object, ...] = ()
+        self._relations: Tensor | int = 0
+        self._matrix = torch.empty(0)
+
+    def __reduce__(self) -> tuple[type["TargetRows"], tuple[()]]:
+        """Leave out of copies what was kept: versions of copied relations are counted from another start."""
+        return TargetRows, ()
+
+    def __call__(self, y: Tensor, own: float, spread: float, relations: Tensor | int, like: Tensor) -> Tensor:
+        """Return the rows; a label that is no class is an IndexError.
+
+        Args:
+            y: class indices.
+            own: what a class gives itself.
+            spread: factor of the relations.
+            relations: A, or the number of classes where every entry of A is 1.
+            like: has the dtype of the rows.
+        """
+        classes = relations if isinstance(relations, int) else relations.shape[0]
+        version = 0 if isinstance(relations, int) else _version(relations)
+        if classes * classes > IN_CACHE or version is None:
+            return _mixed_rows(y, own, spread, relations, like)
+        numbers = (own, spread, like.dtype, version)
+        if self._numbers != numbers or self._relations is not relations:
+            self._matrix = _mixed_rows(torch.arange(classes), own, spread, relations, like)
+            self._numbers, self._relations = numbers, relations
+        return torch.embedding(self._matrix, y)
+
+
+def _version(tensor: Tensor) -> int | None:
+    """Return how often a tensor was written to; None of one made in inference mode, where nobody counts."""
+    return None if tensor.is_inference() else tensor._version
+
+
+def _mixed_rows(y: Tensor, own: float, spread: float, relations: Tensor | int, like: Tensor) -> Tensor:
+    if isinstance(relations, int):
+        found = like.new_full((y.shape[0], relations), spread)
+    else:
+        found = torch.embedding(relations, y).to(like.dtype).mul_(spread)
+    return found.scatter_add_(1, y.unsqueeze(1), like.new_full((y.shape[0], 1), own))
 
 
 def log_mixed(log_rows: Callable[[Tensor], Tensor], y: Float[Tensor, "n k"], dense: bool) -> Float[Tensor, "n k"]:

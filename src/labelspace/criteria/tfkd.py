@@ -81,6 +81,7 @@ class VirtualTeacher(Criterion):
         self.option("confidence", confidence, low=1 / max(len(self.names), 2), high=1)
         self.option("temperature", temperature, low=0, open_low=True)
         self.option("multiplier", chosen["multiplier"], low=0)
+        self._rows = targets.TargetRows()
         self._of, self._values = (0.0, 0.0), (0.0, 0.0)
 
     def terms(self, output: Tensor, y: Tensor) -> list[Term]:
@@ -103,7 +104,8 @@ class VirtualTeacher(Criterion):
         careful = lambda output: self.terms(output, y)[0].values  # noqa: E731
         total = share.sum() if isinstance(share, Tensor) else share * y.shape[0]
         own, other = 1 - strength + part * own, part * other
-        return kernels.even_cross_entropy(output, y, own, other, share, careful) - part * entropy * total
+        mixed = lambda: self._rows(y, own - other, other, output.shape[1], output)  # noqa: E731
+        return kernels.even_cross_entropy(output, y, own, other, share, careful, mixed) - part * entropy * total
 
     def _two(self) -> tuple[float, float]:
         """Return what the teacher gives the class and each other one."""

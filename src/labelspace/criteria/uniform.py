@@ -56,6 +56,7 @@ class UniformSmoothing(Criterion):
         """Check and keep the smoothing."""
         super().__init__(labels, **common)
         self.option("smoothing", smoothing, low=0, high=1)
+        self._rows = targets.TargetRows()
 
     def terms(self, output: Tensor, y: Tensor) -> list[Term]:
         """Return ``−(1−ε)·log p_y − (ε/K)·Σ_j log p_j``."""
@@ -73,7 +74,8 @@ class UniformSmoothing(Criterion):
         epsilon, count = self.smoothing.item(), len(self.names)
         careful = lambda output: self.terms(output, y)[0].values  # noqa: E731
         other = epsilon / count
-        return kernels.even_cross_entropy(output, y, 1 - epsilon + other, other, share, careful)
+        mixed = lambda: self._rows(y, 1 - epsilon, other, count, output)  # noqa: E731
+        return kernels.even_cross_entropy(output, y, 1 - epsilon + other, other, share, careful, mixed)
 
     def label_space(self) -> LabelSpace:
         """Return relations of ``1/K``, the diagonal included, so that ``targets(ε)`` is the T of this loss."""
