@@ -130,7 +130,7 @@ def test_a_label_that_is_no_class_is_an_error_of_every_form(label: int) -> None:
         lambda: kernels.even_cross_entropy(output, y, 0.5, 0.25, 0.5, careful, mixed),
         lambda: kernels.focal(output, y, 2.0, 0.5, careful),
         lambda: kernels.confident(output, y, 2.0, 0.5, careful),
-        lambda: kernels.ranked(output, y, output.exp().__getitem__, 1.0, 2.0, 0.5, careful),
+        lambda: kernels.ranked(output, y, output.exp().__getitem__, output.__getitem__, 2.0, 0.5, careful),
     ):
         with pytest.raises((IndexError, RuntimeError)):
             form()
@@ -146,11 +146,14 @@ def test_focal_and_ranked_where_a_class_is_far_ahead_or_far_behind() -> None:
     others = exact[:, 1:].log_softmax(dim=1)
     target = torch.tensor([0.6, 0.4], dtype=torch.float64)
     divergence = (target * (target.log() - others)).sum(dim=1)
-    known_sum = float(torch.xlogy(mass[0], mass[0]).sum())
+    known_sum = torch.xlogy(mass, mass).sum(dim=1, keepdim=True)
     unused = lambda output: output[:, 0]  # noqa: E731
     for expected, form in (
         (-(rest**2.5 * log_p), lambda z: kernels.focal(z, y, 2.5, 1.0, unused)),
-        (0.7 * divergence - log_p, lambda z: kernels.ranked(z, y, mass.__getitem__, known_sum, 0.7, 1.0, unused)),
+        (
+            0.7 * divergence - log_p,
+            lambda z: kernels.ranked(z, y, mass.__getitem__, known_sum.__getitem__, 0.7, 1.0, unused),
+        ),
     ):
         mine = output.clone().requires_grad_()
         loss = form(mine)

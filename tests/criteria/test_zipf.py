@@ -8,6 +8,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from contract.harness import Inputs, as_case, plain
+from labelspace.criteria import zipf
 from labelspace.criteria.zipf import ZipfSmoothing, _one_by_rank, _ranks, _votes
 from reference import zipf as reference
 
@@ -131,7 +132,9 @@ def test_bad_options_and_features() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_masses_by_numpys_sort_are_those_of_ranks(seed: int) -> None:
+@pytest.mark.parametrize("at_a_time", [1, 100])
+def test_masses_by_numpys_sort_are_those_of_ranks(seed: int, at_a_time: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zipf, "SORTED", at_a_time)
     generator = torch.Generator().manual_seed(seed)
     scores = torch.randn(5, 40, generator=generator)
     scores[1:] = (4 * scores[1:]).round() / 4 * torch.tensor([[0.0], [1.0], [-1.0], [1e30]])  # ties, −0 among them
@@ -144,7 +147,7 @@ def test_masses_by_numpys_sort_are_those_of_ranks(seed: int) -> None:
     torch.testing.assert_close(found[1], torch.from_numpy((expected * np.log(expected)).sum(axis=1)[:, None]).float())
     distinct = _one_by_rank(scores[:1])
     assert distinct is not None
-    assert distinct[1] == pytest.approx((expected[0] * np.log(expected[0])).sum())
+    assert distinct[1].item() == pytest.approx((expected[0] * np.log(expected[0])).sum())
     scores[2, 5] = -torch.inf
     assert _one_by_rank(scores) is None
 

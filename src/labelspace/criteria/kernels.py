@@ -201,7 +201,7 @@ def ranked(
     output: Tensor,
     y: Tensor,
     mass: Rows,
-    known_sum: Callable[[slice], Tensor] | float,
+    known_sum: Rows,
     strength: float,
     share: Share,
     careful: Callable[[Tensor], Tensor],
@@ -215,7 +215,7 @@ def ranked(
         output: ``(n, K)``, all finite.
         y: class indices.
         mass: of every class, above 0 and constant; what the class itself has does not count.
-        known_sum: ``Σ m·log m`` of all classes, one or ``(n, 1)`` of some samples.
+        known_sum: ``Σ m·log m`` of all classes, ``(n, 1)``.
         strength: λ.
         share: of each sample.
         careful: gives the values, differentiable.
@@ -227,7 +227,7 @@ def ranked(
         own = do.at(of_others)
         of_others = do.put_(of_others * 1, 0.0)
         total, rest = do.sum(of_others), do.sigmoid(-ahead)
-        entropy = (known_sum if isinstance(known_sum, float) else do.column(known_sum)) - own * do.log(own)
+        entropy = do.column(known_sum) - own * do.log(own)
         across = (entropy - do.dot(others.shifted, of_others)) / total - do.log(total) + do.log(others.total)
         gradient = others.e
         gradient *= (rest + strength) / others.total

@@ -15,6 +15,8 @@ from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, 
 from labelspace.sources.matrices import even
 from labelspace.space import LabelSpace
 
+SORTED = 2**16  # scores that are sorted at a time
+
 
 @final
 class ZipfSmoothing(Criterion):
@@ -98,10 +100,9 @@ class ZipfSmoothing(Criterion):
         found = _one_by_rank(output.detach())
         if found is None:
             return None
-        mass, known_sum = found
-        sums = known_sum.__getitem__ if isinstance(known_sum, Tensor) else known_sum
+        mass, sums = found
         careful = lambda output: self.terms(output, y)[0].values  # noqa: E731
-        return kernels.ranked(output, y, mass.__getitem__, sums, self.strength.item(), share, careful)
+        return kernels.ranked(output, y, mass.__getitem__, sums.__getitem__, self.strength.item(), share, careful)
 
     def label_space(self) -> LabelSpace:
         """Return uniform relations: ranks are a sample's own, before one is seen all other classes are alike."""
@@ -124,39 +125,52 @@ def _ranks(scores: Tensor) -> Tensor:
     return torch.searchsorted(descending.sort(dim=-1).values, descending) + 1
 
 
-def _one_by_rank(scores: Tensor) -> tuple[Tensor, Tensor | float] | None:
-    """Return ``m = 1/rank`` as ``_ranks`` has them, and ``Σ m·log m``; None where something is not finite.
+def _one_by_rank(scores: Tensor) -> tuple[Tensor, Tensor] | None:
+    """Return ``m = 1/rank`` as ``_ranks`` has them and ``Σ m·log m``, ``(n, 1)``; None where not all are finite."""
+    low, high = scores.aminmax()
+    if not math.isfinite(low.item()) or not math.isfinite(high.item()):
+        return None
+    falling, known_sum = _falling(scores.shape[1])
+    mass, sums = (
+        torch.empty_like(scores, memory_format=torch.contiguous_format),
+        scores.new_full((len(scores), 1), known_sum),
+    )
+    step = max(1, SORTED // scores.shape[1])
+    for start in range(0, len(scores), step):  # some at a time: words and what is made of them stay in the cache
+        some = slice(start, start + step)
+        _rank(scores[some], mass[some], sums[some], falling)
+    return mass, sums
+
+
+def _rank(scores: Tensor, mass: Tensor, sums: Tensor, falling: NDArray[np.float32]) -> None:
+    """Write ``1/rank`` into ``mass``, and into ``sums`` those of samples with ties.
 
     By numpy's sort, on a CPU many times faster than torch's. A score's bits, the order of negative ones turned round,
     sort as the score does; with its place in the lower half of a word one sort gives both.
     """
-    low, high = scores.aminmax()
-    if not math.isfinite(low.item()) or not math.isfinite(high.item()):
-        return None
     keys = (scores + 0.0).numpy().view(np.int32)  # which makes −0 the 0 that it equals
     falling_keys = keys >> 31
     falling_keys &= 0x7FFFFFFF
     falling_keys ^= keys
     words = np.invert(falling_keys, out=falling_keys).astype(np.int64)  # falling: the complement of a rising key
     words <<= 32
-    words |= np.arange(scores.shape[1])
+    words |= np.arange(words.shape[1])
     words.sort(axis=1)
-    order = words & 0xFFFFFFFF
-    falling, known_sum = _falling(scores.shape[1])
-    mass = torch.empty_like(scores).copy_(torch.from_numpy(falling))
+    by_place = torch.empty_like(mass).copy_(torch.from_numpy(falling))
     tied = np.flatnonzero((words.reshape(-1)[1:] ^ words.reshape(-1)[:-1]).view(np.uint64) <= 0xFFFFFFFF) + 1
-    tied = tied[tied % scores.shape[1] != 0]  # the last of a row and the first of the next are no pair
+    tied = tied[tied % words.shape[1] != 0]  # the last of a row and the first of the next are no pair
     if len(tied):
         # a run of equals, which are few, has the rank of the place before its first
         starts = np.maximum.accumulate(np.where(np.diff(tied, prepend=-1) != 1, tied, 0)) - 1
-        flat = mass.view(-1)
+        flat, rows = by_place.view(-1), torch.from_numpy(np.unique(tied // words.shape[1]))
         flat[torch.from_numpy(tied)] = flat[torch.from_numpy(starts)]
-        known_sum = torch.xlogy(mass, mass).sum(dim=1, keepdim=True)
-    return torch.empty_like(scores).scatter_(1, torch.from_numpy(order), mass), known_sum
+        sums[rows] = torch.xlogy(by_place[rows], by_place[rows]).sum(dim=1, keepdim=True)
+    words &= 0xFFFFFFFF
+    mass.scatter_(1, torch.from_numpy(words), by_place)
 
 
 @functools.lru_cache(maxsize=8)
-def _falling(classes: int) -> tuple[NDArray[np.float32], Tensor | float]:
+def _falling(classes: int) -> tuple[NDArray[np.float32], float]:
     """Return ``m = 1/rank`` of ranks from 1, and ``Σ m·log m``."""
     mass = 1 / np.arange(1, classes + 1)
     return mass.astype(np.float32), float((mass * np.log(mass)).sum())
