@@ -41,3 +41,13 @@ def test_what_is_done_is_part_of_the_question(tmp_path: Path) -> None:
     check_together(paths, None, "uniform", {"label": "label"})
     with pytest.raises(InputError, match="a.csv: "):  # no taxonomy whose nodes could be answers
         check_together(paths, None, "uniform", {"label": "label"}, Doing("tree"))
+
+
+def test_what_one_dataset_cannot_be_decided_by_is_refused_for_all(tmp_path: Path) -> None:
+    paths = [str(write_table(tmp_path / f"{len(names)}.csv", list(names), rows=120)) for names in ("ab", "abc")]
+    with pytest.raises(InputError, match=r"3.csv: `calibration` of compare must be .* Got 'isotonic' for 3"):
+        check_together(paths, None, "uniform", {}, calibration="isotonic")
+    with pytest.raises(InputError, match="`calibration` of compare must be one of 'auto', .* Got 'isotonc'"):
+        check_together(paths, None, "uniform", {}, calibration="isotonc")
+    with pytest.raises(InputError, match="2.csv: `capacity` of compare must be given beside prices"):
+        check_together(paths, None, "uniform", {}, Doing(capacity={"a": 0.1}))

@@ -4,10 +4,13 @@ import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 from labelspace import _checks
 from labelspace.comparison.knowledge import Doing, factor_of, gather
+from labelspace.comparison.refitted import check_fits
 from labelspace.data.loading import loaded
+from labelspace.decisions.choosing import CALIBRATIONS, Calibration
 from labelspace.spec.named import SpaceSpec
 from labelspace.spec.prices import CostSpec
 
@@ -18,6 +21,7 @@ def check_together(
     cost: CostSpec,
     options: Mapping[str, object],
     doing: Doing | None = None,
+    calibration: str = "auto",
 ) -> None:
     """Refuse datasets that cannot be asked one question, before anything is trained.
 
@@ -27,10 +31,12 @@ def check_together(
         cost: what mistakes cost, as ``compare`` takes it.
         options: of the reader of data.
         doing: what can be done beside calling classes, and how often.
+        calibration: how scores become probabilities.
     """
     twice = [name for name, count in Counter(data).items() if count > 1]
     if twice:
         raise _checks.fail("compare", "data", "different datasets", f"{twice[0]} twice")
+    how = cast(Calibration, _checks.choice("compare", "calibration", calibration, CALIBRATIONS))
     said: dict[str, str] = {}
     for name in data:
         try:
@@ -40,7 +46,10 @@ def check_together(
             if dataset.kind == "sequences":
                 raise _checks.fail("compare", "data", "one dataset where it is of texts to texts", name)
             asked = (doing or Doing())._replace(factor=factor_of(dataset))
-            said[name] = gather(space, cost, dataset, dataset.train.y, asked).spoken.cost
+            known = gather(space, cost, dataset, dataset.train.y, asked)
+            judge = known.judge(dataset.names, dataset.test.y, calibration=how)
+            check_fits(judge, dataset.validation.y, dataset.validation.groups)
+            said[name] = known.spoken.cost
         except _checks.InputError as error:
             hint = (" Files of scores are compared with --scores.",) if Path(name).is_file() else ()
             fuller = _checks.fail(error.owner, error.argument, error.expected, error.got, (*error.parts, *hint))
