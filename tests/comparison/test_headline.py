@@ -4,7 +4,7 @@ import pytest
 
 from comparison.hand_made import row, table
 from labelspace.comparison.headline import advice, costs, helps, worth
-from labelspace.comparison.rows import Judged, against_reference
+from labelspace.comparison.rows import Judged, against_reference, beside_reference
 
 THIN = "\N{NARROW NO-BREAK SPACE}"
 
@@ -102,8 +102,26 @@ def test_labels_that_are_taken() -> None:
 
 
 def test_what_validation_data_did_not_show_is_told() -> None:
-    text = advised(0, row("one-hot", table(2.0, 0.1)), row("lls", table(1.5, 0.1, 1)))
-    assert "on test data lls costs less (1.50), which validation data did not show" in text.lower()
+    reference, labels = row("one-hot", table(2.0, 0.1)), row("lls", table(1.5, 0.1, 1))
+    text = advised(0, reference, labels)
+    assert f"On test data it is dearer than lls (1.50), beyond chance: +33{THIN}% [+32, +34], which valid" in text
+    assert text.count("lls") == 1
+    one = row("2 × lls", table(1.2, 0.1, 2, seeds=1), role="ensemble", of="lls", control=None)
+    rows = against_reference([reference, labels], 0.95, None)
+    text = advice([*rows, *beside_reference([one], reference, 0.95, None)], 0, None, 0.95)  # beside the mean of six
+    assert "On test data it is dearer than 2 × lls (1.19), beyond chance: +6" in text
+    assert "on test data lls costs less (1.50), which validation data did not show" in text
+
+
+def test_the_cheapest_by_chance_is_called_that() -> None:
+    reference = row("one-hot", table(2.0, 3.0))
+    text = advised(0, reference, row("lls", table(2.2, 3.0, 1)), row("forest", table(1.9, 3.0, 3), role="rival"))
+    assert "; on test data" not in text
+    assert "On test data forest costs less (" in text
+    assert "), which may be chance; " in text
+    assert "beyond chance" not in text
+    # what cannot be told apart in print is not told
+    assert "On test data" not in advised(0, reference, row("lls", table(2.0, 3.0) - 1e-6))
 
 
 def test_decisions_that_save_nothing() -> None:
