@@ -87,7 +87,8 @@ def test_what_to_take_and_what_saves_nothing_on_top() -> None:
     rival = row("forest", table(1.2, 0.1, 2), role="rival")
     assert advised(2, reference, labels, rival) == (
         "Take forest with minimum-cost decisions: 1.20 per sample. Better labels save nothing on top (lls: 1.90);"
-        f" the decisions save 50{THIN}% of what argmax costs (2.40)."
+        f" the decisions save 50{THIN}% of what argmax costs (2.40). The verdict is about lls labels against one-hot"
+        " labels, this choice about all rows."
     )
 
 
@@ -96,6 +97,7 @@ def test_labels_that_are_taken() -> None:
     text = advised(1, reference, row("lls", table(1.0, 0.1, 1)), rival)
     assert text.startswith("Take lls labels with minimum-cost decisions: 1.00 per sample. The labels save 50")
     assert "against one-hot labels; no rival costs less (forest: 2.40); the decisions" in text
+    assert "verdict" not in text  # which is about the same labels
     text = advised(1, row("one-hot", table(2.0, 3.0)), row("lls", table(1.99, 3.0, 7)))
     assert "That this costs less than one-hot labels (" in text
     assert ") is not shown; " in text
@@ -105,7 +107,8 @@ def test_what_validation_data_did_not_show_is_told() -> None:
     reference, labels = row("one-hot", table(2.0, 0.1)), row("lls", table(1.5, 0.1, 1))
     text = advised(0, reference, labels)
     assert f"On test data it is dearer than lls (1.50), beyond chance: +33{THIN}% [+32, +34], which valid" in text
-    assert text.count("lls") == 1
+    assert text.endswith("(4.00). The verdict is about lls labels against one-hot labels, this choice about all rows.")
+    assert text.count("lls") == 2
     one = row("2 × lls", table(1.2, 0.1, 2, seeds=1), role="ensemble", of="lls", control=None)
     rows = against_reference([reference, labels], 0.95, None)
     text = advice([*rows, *beside_reference([one], reference, 0.95, None)], 0, None, 0.95)  # beside the mean of six

@@ -156,7 +156,19 @@ def advice(rows: Sequence[Judged], best: int, groups: Tensor | None, level: floa
     beside = [_several(rows, taken), _dearer(rows, taken, groups, level), _labels_beside(rows, taken)]
     beside += [_rival_beside(rows, taken), _decided(taken, groups, level)]
     rest = "; ".join(text for text in beside if text)
-    return f"{first} {rest[0].upper()}{rest[1:]}." if rest else first
+    said = f"{first} {rest[0].upper()}{rest[1:]}." if rest else first
+    return f"{said} {_apart(rows, taken)}".rstrip()
+
+
+def _apart(rows: Sequence[Judged], taken: Judged) -> str:
+    """Return that verdict and recommendation answer two questions, where somebody might think that they disagree."""
+    winner, reference, models = next((row for row in rows if row.winner), None), rows[0], models_of(rows, taken)
+    if winner is None or models == [winner]:
+        return ""
+    saved = winner.moved
+    if models == [reference] and (saved is None or saved.high is None or saved.high >= 0):
+        return ""
+    return f"The verdict is about {winner.spoken} against {reference.spoken}, this choice about all rows."
 
 
 def models_of(rows: Sequence[Judged], taken: Judged) -> list[Judged]:
