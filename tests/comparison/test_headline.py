@@ -58,7 +58,10 @@ def test_nothing_to_choose_between_is_not_told() -> None:
 def test_money_for_many_samples() -> None:
     reference = row("one-hot", table(0.5), argmax={"cost": 0.556, "accuracy": 0.5})
     best = row("lls", table(0.413))
-    told = "Per 10,000 samples: 4,130 instead of 5,560 (lls with minimum-cost decisions; one-hot with argmax)."
+    told = (
+        "Per 10,000 samples: 4,130 instead of 5,560 (lls with minimum-cost decisions; one-hot with argmax);"
+        " one-hot with minimum-cost decisions, which train nothing more: 5,000."
+    )
     assert worth(best, reference) == told
     assert "5,000 instead of 5,560 (one-hot with minimum-cost decisions; one-hot with argmax)" in worth(
         reference, reference

@@ -121,11 +121,11 @@ def saved_by_decisions(row: Judged, level: float, groups: Tensor | None) -> Inte
 
 
 def worth(best: Judged, reference: Judged) -> str:
-    """Return what many samples cost with what is taken home, and with what there was before.
+    """Return what many samples cost with what is taken home, with what there was before, and with the free rival.
 
     Args:
-        best: the row to take home.
-        reference: the first row; by argmax it is what there was.
+        best: the row to take home, of all rows.
+        reference: the first row; by argmax it is what there was, and by minimum-cost decisions it is the free rival.
     """
     before, after = (MANY * value for value in (reference.argmax.cost, best.headline.cost))
     priced = best.min_cost is not None
@@ -133,9 +133,13 @@ def worth(best: Judged, reference: Judged) -> str:
         return ""
     unit, decides = ("", " with minimum-cost decisions") if priced else (" mistakes", "")
     plainly = f"{reference.label} with argmax" if priced else reference.label
-    return (
-        f"Per {MANY:,} samples: {_amount(after)}{unit} instead of {_amount(before)} ({best.label}{decides}; {plainly})."
+    text = (
+        f"Per {MANY:,} samples: {_amount(after)}{unit} instead of {_amount(before)} ({best.label}{decides}; {plainly})"
     )
+    if best.label == reference.label or not priced:
+        return f"{text}."
+    free = _amount(MANY * reference.headline.cost)
+    return f"{text}; {reference.label} with minimum-cost decisions, which train nothing more: {free}."
 
 
 def advice(rows: Sequence[Judged], best: int, groups: Tensor | None, level: float) -> str:
