@@ -530,7 +530,8 @@ def test_several_datasets_are_compared_one_by_one_and_summed_up(
 
     monkeypatch.setattr(comparison, "compare", compare)
     monkeypatch.setattr(Comparison, "save_html", lambda self, examples: None)
-    paths = [str(write_table(tmp_path / f"{name}.csv", ["1", "2", "3"], rows=60)) for name in ("apples", "plums")]
+    sizes = {"apples": 60, "plums": 90}
+    paths = [str(write_table(tmp_path / f"{name}.csv", ["1", "2", "3"], rows)) for name, rows in sizes.items()]
     text = run(*paths, "--epochs", "3", "--level", "0.9", "--out", str(tmp_path / "runs")).stdout
     assert asked == [(path, 3) for path in paths]
     assert text.startswith("2 datasets · 3 rows in all of them")

@@ -101,6 +101,30 @@ def test_bad_input_is_one_line_and_exits_with_2(arguments, message):
 
 
 @pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (
+            ["1,u"],
+            "`PATH` must be data with labels of at least two classes. Got only 'u'. There is nothing to tell apart: ",
+        ),
+        (
+            ["1,u", "2,v", "3,u", "4,v"],
+            "Got 4 samples, at most 2 of a class. For a training, a validation and a test part",
+        ),
+    ],
+)
+def test_too_few_rows_are_refused_with_what_is_missing(tmp_path, rows, message):
+    path = tmp_path / "few.csv"
+    path.write_text("\n".join(["a,label", *rows]))
+    result = run.invoke(app, ["check", str(path)])
+    assert result.exit_code == 2
+    assert message in result.stderr
+    path.write_text("a,label\n" + "".join(f"{number},{'uv'[number % 2]}\n" for number in range(6)))
+    result = run.invoke(app, ["check", str(path)])
+    assert "note: Only 2 test samples: a comparison decides nothing on fewer than 20." in result.output
+
+
+@pytest.mark.parametrize(
     ("content", "arguments", "message"),
     [
         (

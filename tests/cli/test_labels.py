@@ -215,7 +215,13 @@ def test_templates_are_read_back() -> None:
     ("arguments", "message"),
     [
         (["build", "wordnett", "--classes", "cat"], "Did you mean 'wordnet'?"),
-        (["build", "wordnet"], "given with the classes"),
+        (
+            ["build", "wordnet"],
+            "`wordnet` must be given with the classes that it is to relate. Got none. Say --classes",
+        ),
+        (["show", "wordnet"], "Say --classes cat,dog,car, or take them from a dataset with --data NAME."),
+        (["show", "wordnet", "--senses", "saw=saw.n.02"], "`wordnet` must be given with the classes"),
+        (["show", "lda"], "Got none. Say --data NAME."),
         (["show", "wordnet", *TOOLS, "--senses", "cow=cow.n.01"], "The classes are: 'crane', 'bat', 'mouse', 'saw'"),
         (["show", "wordnet", *TOOLS, "--senses", "saw=saw.n.09"], "saw.n.02 (saw: hand tool › tool)"),
         (["show", "wordnet", *TOOLS, "--senses", "saw=9"], "`--senses` must be sense numbers up to 3 for 'saw'"),

@@ -86,6 +86,20 @@ def test_features_have_a_bar(capsys: pytest.CaptureFixture[str]) -> None:
     assert last == "features took 42 s"
 
 
+@pytest.mark.parametrize(
+    ("fitting", "said"),
+    [
+        (201.0, ": 201 s for rivals, which it does not count (--rivals none), 109 s for all else"),
+        (0.0, ": how long training takes is estimated before it"),
+    ],
+)
+def test_what_took_longer_than_the_budget_is_said(
+    fitting: float, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ComparisonBars().report("overrun", {"budget": "2m", "seconds": 310.2, "fitting": fitting})
+    assert f"took 310 s, longer than the budget of 2m{said}" in capsys.readouterr().err
+
+
 def test_whose_epochs_are_taken_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     ComparisonBars().report("as_before", {"name": "digits-0a1b", "epochs": 12})
     assert capsys.readouterr().err == "trained as in digits-0a1b: 12 epochs (--fresh measures the budget anew)\n"

@@ -347,6 +347,10 @@ def test_equal_prices_differ_by_their_factors(tmp_path: Path) -> None:
             {"cost": "squared", "capacity": {"small": 0.34, "medium": 0.33, "large": 0.33}},
             "can be kept on these samples. Got room for",
         ),
+        (  # 27 validation rows have room, 25 of them have not
+            {"cost": "squared", "capacity": {"small": 11 / 27, "medium": 8 / 27, "large": 8 / 27}},
+            r"Got room for 23 of 24 validation samples that are left where intervals leave some out\. Raise it, or",
+        ),
     ],
 )
 def test_what_cannot_be_decided_is_refused_before_training(

@@ -4,7 +4,7 @@ import pytest
 
 from comparison.hand_made import row, table
 from labelspace.comparison.headline import advice, costs, helps, worth
-from labelspace.comparison.rows import Judged, against_reference
+from labelspace.comparison.rows import Judged, against_reference, beside_reference
 
 THIN = "\N{NARROW NO-BREAK SPACE}"
 
@@ -58,7 +58,10 @@ def test_nothing_to_choose_between_is_not_told() -> None:
 def test_money_for_many_samples() -> None:
     reference = row("one-hot", table(0.5), argmax={"cost": 0.556, "accuracy": 0.5})
     best = row("lls", table(0.413))
-    told = "Per 10,000 samples: 4,130 instead of 5,560 (lls with minimum-cost decisions; one-hot with argmax)."
+    told = (
+        "Per 10,000 samples: 4,130 instead of 5,560 (lls with minimum-cost decisions; one-hot with argmax);"
+        " one-hot with minimum-cost decisions, which train nothing more: 5,000."
+    )
     assert worth(best, reference) == told
     assert "5,000 instead of 5,560 (one-hot with minimum-cost decisions; one-hot with argmax)" in worth(
         reference, reference
@@ -87,7 +90,8 @@ def test_what_to_take_and_what_saves_nothing_on_top() -> None:
     rival = row("forest", table(1.2, 0.1, 2), role="rival")
     assert advised(2, reference, labels, rival) == (
         "Take forest with minimum-cost decisions: 1.20 per sample. Better labels save nothing on top (lls: 1.90);"
-        f" the decisions save 50{THIN}% of what argmax costs (2.40)."
+        f" the decisions save 50{THIN}% of what argmax costs (2.40). The verdict is about lls labels against one-hot"
+        " labels, this choice about all rows."
     )
 
 
@@ -96,14 +100,34 @@ def test_labels_that_are_taken() -> None:
     text = advised(1, reference, row("lls", table(1.0, 0.1, 1)), rival)
     assert text.startswith("Take lls labels with minimum-cost decisions: 1.00 per sample. The labels save 50")
     assert "against one-hot labels; no rival costs less (forest: 2.40); the decisions" in text
+    assert "verdict" not in text  # which is about the same labels
     text = advised(1, row("one-hot", table(2.0, 3.0)), row("lls", table(1.99, 3.0, 7)))
     assert "That this costs less than one-hot labels (" in text
     assert ") is not shown; " in text
 
 
 def test_what_validation_data_did_not_show_is_told() -> None:
-    text = advised(0, row("one-hot", table(2.0, 0.1)), row("lls", table(1.5, 0.1, 1)))
-    assert "on test data lls costs less (1.50), which validation data did not show" in text.lower()
+    reference, labels = row("one-hot", table(2.0, 0.1)), row("lls", table(1.5, 0.1, 1))
+    text = advised(0, reference, labels)
+    assert f"On test data it is dearer than lls (1.50), beyond chance: +33{THIN}% [+32, +34], which valid" in text
+    assert text.endswith("(4.00). The verdict is about lls labels against one-hot labels, this choice about all rows.")
+    assert text.count("lls") == 2
+    one = row("2 × lls", table(1.2, 0.1, 2, seeds=1), role="ensemble", of="lls", control=None)
+    rows = against_reference([reference, labels], 0.95, None)
+    text = advice([*rows, *beside_reference([one], reference, 0.95, None)], 0, None, 0.95)  # beside the mean of six
+    assert "On test data it is dearer than 2 × lls (1.19), beyond chance: +6" in text
+    assert "on test data lls costs less (1.50), which validation data did not show" in text
+
+
+def test_the_cheapest_by_chance_is_called_that() -> None:
+    reference = row("one-hot", table(2.0, 3.0))
+    text = advised(0, reference, row("lls", table(2.2, 3.0, 1)), row("forest", table(1.9, 3.0, 3), role="rival"))
+    assert "; on test data" not in text
+    assert "On test data forest costs less (" in text
+    assert "), which may be chance; " in text
+    assert "beyond chance" not in text
+    # what cannot be told apart in print is not told
+    assert "On test data" not in advised(0, reference, row("lls", table(2.0, 3.0) - 1e-6))
 
 
 def test_decisions_that_save_nothing() -> None:

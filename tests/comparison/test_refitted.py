@@ -6,9 +6,10 @@ import torch
 from scipy.optimize import minimize_scalar
 from torch import Tensor
 
+from labelspace import InputError
 from labelspace.comparison.change import unguarded_change_of
 from labelspace.comparison.outcome import Judge, Outcome, Scores
-from labelspace.comparison.refitted import parts_of, refitted_costs
+from labelspace.comparison.refitted import check_fits, parts_of, refitted_costs
 
 PRICES = torch.tensor([[0.0, 1.0, 4.0], [1.0, 0.0, 1.0], [80.0, 20.0, 0.0]], dtype=torch.float64)
 JUDGE = Judge(cost=PRICES, priced=True, names=("a", "b", "c"))
@@ -104,3 +105,16 @@ def test_intervals_hold_where_few_rows_are_fitted_on() -> None:
             covered[name] += found.low <= truth <= found.high
     assert covered["without"] / draws < 0.92  # 0.88 of 200 draws elsewhere
     assert covered["with"] / draws >= 0.95
+
+
+def test_what_cannot_be_fitted_is_refused_before_training() -> None:
+    pair = Judge(cost=PRICES[:2, :2], priced=True, names=("a", "b"))
+    check_fits(pair._replace(calibration="isotonic"), torch.tensor([0, 1, 1]), None)
+    with pytest.raises(InputError, match="`calibration` of compare .* of one class. Got 'isotonic'. A curve needs"):
+        check_fits(pair._replace(calibration="isotonic"), torch.ones(3, dtype=torch.int64), None)
+    y = torch.arange(45) % 2
+    check_fits(pair._replace(capacity={"a": 0.6}), y, None)
+    with pytest.raises(InputError, match="Got room for 44 of 45 validation samples. Raise it"):
+        check_fits(pair._replace(capacity={"a": 0.5, "b": 0.5}), y, None)
+    with pytest.raises(InputError, match="Got room for 38 of 39 validation samples that are left"):
+        check_fits(pair._replace(capacity={"a": 0.6, "b": 0.4}), y, torch.arange(45) // 3)

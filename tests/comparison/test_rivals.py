@@ -4,6 +4,7 @@ import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from sklearn.cluster import KMeans
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.naive_bayes import GaussianNB
 
-from comparison.small import single
+from comparison.small import single, write_table
 from labelspace import InputError, Run, compare, data
 from labelspace.comparison import rivals
 from labelspace.comparison.rivals import asked, entries_of
@@ -196,3 +197,19 @@ def test_nothing_is_fitted_twice_and_a_plan_repeats_it(compared) -> None:
 def test_an_estimator_is_no_model_of_a_comparison(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a network, which every method can train"):
         compare("digits", model="sklearn:SVC", epochs=1, out=tmp_path)
+
+
+def test_a_budget_that_rivals_overshoot_is_told(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "sizes.csv", ["small", "medium", "large"])
+    options = {"methods": ["uniform"], "model": "linear", "seeds": 1, "rivals": "GaussianNB", "rehearse": False}
+    options |= {"cost": "uniform", "out": tmp_path / "runs", "executor": InProcess()}
+
+    def told(**more: Any) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        compare(table, **options, **more, report=found.__setitem__)
+        return found.get("overrun", {})
+
+    over = told(budget="0.01s")
+    assert over["budget"] == "0.01s"
+    assert over["seconds"] > over["fitting"] > 0
+    assert told(budget="10m", epochs=1) == {}  # which has no budget

@@ -198,6 +198,10 @@ def test_decisions_of_one_model() -> None:
     assert (verdict.kind, verdict.subject, verdict.indicative) == ("cheaper", "min-cost", False)
     assert (verdict.estimate, verdict.low, verdict.high) == pytest.approx((-0.5, -0.5, -0.5))
     assert verdict.sentences[0].endswith("; accuracy 0.900 → 0.700.")
+    assert "called a class" not in " ".join(verdict.sentences)
+    numbers = {"cost": 1.0, "accuracy": 0.9}  # of those that are called a class: of all half are right
+    some = judge_decisions(row("model", model.costs, method="", role="reference", min_cost=numbers), 0.05, 0.95)
+    assert "→ 0.900, each of the samples that are called a class." in some.sentences[0]
     nothing = judge_decisions(row("model", table(0.0, seeds=1), method="", role="reference"), 0.05, 0.95)
     assert (nothing.kind, nothing.estimate) == ("undecided", None)
     assert "nothing to save" in nothing.sentences[0]

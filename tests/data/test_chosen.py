@@ -127,7 +127,8 @@ def test_folders_of_pictures_without_a_validation_part(pictures: Path):
 
 def test_a_check_says_that_there_is_no_validation_part():
     report = data.check((X, Y), validation="none", classes="cat,eel")
-    assert report.notes == ["There are no validation samples: nothing can be tuned, stopped early or calibrated."]
+    none = "There are no validation samples: nothing can be tuned, stopped early or calibrated."
+    assert report.notes == [none, "Only 12 test samples: a comparison decides nothing on fewer than 20. Add samples."]
     assert report.counts["validation"] == [0, 0]
     assert torch.tensor(report.counts["train"]).sum() == len(
         data.load((X, Y), validation="none", classes="cat,eel").train

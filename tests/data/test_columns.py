@@ -17,6 +17,21 @@ def test_free_text_is_not_taken_for_a_category(tmp_path):
     assert data.load(path, text="review", ignore=["n"]).kind == "text"
 
 
+def test_all_bad_columns_are_named(tmp_path):
+    rows = [[f"a {i}", i, f"b {i}", i, i, i % 2] for i in range(150)]
+    rows[7][1] = rows[9][1] = rows[9][4] = "inf"
+    path = write(tmp_path / "t.csv", rows, ["one", "n", "two", "m", "k", "y"])
+    both = (
+        r"'one' with 150 different texts in 150 rows, 'two' with 150 .*Say what they are: categorical=\['one', 'two'\]"
+    )
+    with pytest.raises(ValueError, match=both):
+        data.load(path)
+    with pytest.raises(ValueError, match=r"3 NaN .*2 in 'n', first in row 7, 1 in 'k', first in row 9.*\['n', 'k'\]"):
+        data.load(path, ignore=["one", "two"])
+    with pytest.raises(ValueError, match="`numeric` .* Got 'a 0' in 'one', 'b 0' in 'two'. Repair these cells"):
+        data.load(path, numeric=["one", "m", "two"])
+
+
 def test_the_encoding_is_written_down_and_gives_the_same_features(tmp_path):
     rows = [list(row) for row in ROWS]
     rows[3][1] = rows[30][1] = "NA"

@@ -17,3 +17,5 @@ def test_it_runs() -> None:
     assert set(found["decided"].predict(found["x"])) <= {"setosa", "versicolor", "virginica", "look again"}  # type: ignore[attr-defined]
     assert (found["costs"] < 0.5).all()  # type: ignore[operator]
     assert found["soft"].targets_.shape == (3, 3)  # type: ignore[attr-defined]
+    assert list(found["graded"].feature_names_in_) == ["age", "ward"]  # type: ignore[attr-defined]
+    assert list(found["called"]) == list(found["graded"].predict(found["patients"]))  # type: ignore[attr-defined,call-overload]

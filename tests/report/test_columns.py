@@ -61,6 +61,23 @@ def test_without_prices_there_is_one_decision() -> None:
     assert [title for title, _ in made.groups] == ["", "cost per sample ↓", "accuracy ↑"]
 
 
+def test_accuracy_of_some_samples_is_called_that() -> None:
+    """Beside classes there are actions; where no class is ever called, or nothing else, it is that of all samples."""
+
+    def heads(*names: str, called: float = 0.4) -> list[str]:
+        rates = {"share": 0.5, "argmax": called, "min_cost": called, "recall_argmax": None, "recall_min_cost": None}
+        given = found(decided=[{"name": name, **rates} for name in names])
+        told = "accuracy: of samples that are called a class" in text_table(given, 200)
+        groups = [title for title, _ in shown(given).groups if title.startswith("accuracy")]
+        assert told == (groups == ["accuracy of called ↑"])
+        return groups
+
+    classes = found().data.names
+    assert heads(*classes, "ask") == ["accuracy of called ↑"]
+    assert heads(*classes) == heads() == ["accuracy ↑"]
+    assert heads(*classes, "ask", called=0.0) == ["accuracy ↑"]
+
+
 def test_what_is_printed_is_among_what_a_page_shows() -> None:
     given = found()
     printed = [column for column in columns(given) if column.printed is not None]

@@ -111,6 +111,13 @@ def test_the_card_says_what_was_measured(run: Run, decision: Decision) -> None:
     assert f"| 3 | {int((y == 3).sum())} | {((cheapest == y) & (y == 3)).sum() / (y == 3).sum():.3f} |" in text
 
 
+def test_accuracy_beside_actions_is_called_that_of_some(run: Run, decision: Decision) -> None:
+    assert "| decision | accuracy ↑ |" in card(run, decision, COMPARISON)
+    prices = torch.cat([torch.as_tensor(decision.cost), torch.full((10, 1), 2.0)], dim=1)
+    asking = Decision("min_cost", 1.3, prices, decision.names, actions=[*decision.names, "ask"])
+    assert "| decision | accuracy of called ↑ |" in card(run, asking, COMPARISON)
+
+
 def test_the_card_has_every_section(run: Run, decision: Decision) -> None:
     text = card(run, decision, COMPARISON)
     for words in (

@@ -6,7 +6,7 @@ import torch
 
 from labelspace import data, train
 from labelspace.data.columns import Column, Encoding
-from labelspace.training.ranges import BEYOND, Ranges, about_far, ranges_of
+from labelspace.training.ranges import BEYOND, Ranges, Scale, about_far, ranges_of, reach_of
 
 
 def test_far_is_half_a_range_beyond_it() -> None:
@@ -52,6 +52,31 @@ def test_a_run_warns_of_raw_samples_and_not_of_tensors(tmp_path) -> None:
     with pytest.warns(UserWarning, match=r"1 sample far from those of training: 1 \('feature 1' is 99, "):
         run.predict([[0.0, 0.0], [0.0, 99.0]])
     run.predict(torch.tensor([[0.0, 99.0]]))
+
+
+def test_pictures_of_another_scale(tmp_path) -> None:
+    digits = data.load("digits")
+    run = train("digits", model="linear", epochs=1, limit=100, out=tmp_path)
+    pictures = digits.test.x[:3].numpy()
+    said = r"3 samples far .*, first 0 \(its numbers are 19\d times as small as .*: 0 to 1 in place of 0 to 255\?\)"
+    with pytest.warns(UserWarning, match=said):
+        run.predict((pictures / 200).round().astype(np.uint8))
+    with pytest.warns(UserWarning, match=r"1 sample far from .*: 1 \(all of its numbers are 0\)"):
+        run.predict(np.stack([pictures[0], 0 * pictures[0]]))
+    run.predict(pictures)  # without a warning, as all that training saw would be
+
+
+def test_scale_is_that_of_all_channels(tmp_path) -> None:
+    x = np.random.default_rng(0).uniform(size=(60, 2, 4, 4)).astype(np.float32)
+    x[:, 1] = 0  # a channel that says nothing
+    run = train((x, np.arange(60) % 2), model="linear", epochs=1, out=tmp_path)
+    reach = reach_of(run.preprocessing, None)
+    assert isinstance(reach, Scale)
+    part = data.load((x, np.arange(60) % 2)).train.x
+    assert reach.size == pytest.approx(float(part.square().mean().sqrt()), rel=1e-4)
+    assert reach.far(part) == reach.far(3 * part) == reach.far(torch.zeros(0, 2, 4, 4)) == reach.far(["a text"]) == {}
+    with pytest.warns(UserWarning, match=r"times as large as those of training: 0 to 255 in place of 0 to 1\?"):
+        run.predict(255 * x[:2])
 
 
 def test_how_it_is_said() -> None:

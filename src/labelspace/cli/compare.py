@@ -325,7 +325,8 @@ def compare(
     if splits is not None and len(given) > 1:
         raise InputError("", "--splits", "given with one dataset", f"it with {len(given)}", "Repeat it for each alone.")
     if len(given) > 1:
-        check_together(given, known, cost, reader, Doing(tree_only(actions), shares_of(capacity)))
+        doing = Doing(tree_only(actions), shares_of(capacity))
+        check_together(given, known, cost, reader, doing, calibration or "auto")
 
     def asked(bars: ComparisonBars) -> dict[str, Any]:
         return {

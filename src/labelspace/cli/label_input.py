@@ -12,10 +12,11 @@ from labelspace.cli.screen import errors, in_one_line
 from labelspace.data.dataset import Dataset
 from labelspace.data.loading import loaded
 from labelspace.space import LabelSpace
-from labelspace.spec.named import named
+from labelspace.spec.named import BUILDERS, named
 from labelspace.spec.prices import prices
 
 OWNER = "labels"
+LDA = "lda"  # which is built from samples
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,14 @@ def load(data: str, options: Mapping[str, object]) -> Dataset:
 
 def space_of(spec: str, known: Known) -> LabelSpace:
     """Return the label space that a text stands for."""
+    title = spec.partition(":")[0]
+    if known.names is None and title in (*BUILDERS, LDA):
+        listed = "" if title == LDA else "--classes cat,dog,car, or take them from a dataset with "
+        raise _checks.fail(
+            "", title, "given with the classes that it is to relate", "none", f"Say {listed}--data NAME."
+        )
     x, y = None, None
-    if spec == "lda" and known.dataset is not None:
+    if spec == LDA and known.dataset is not None:
         x, y = known.dataset.normalize(known.dataset.train.x), known.dataset.train.y
     with noted():
         return named(spec, known.names, x, y)

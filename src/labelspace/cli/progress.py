@@ -76,6 +76,8 @@ class ComparisonBars:
             self._advance(numbers["phase"], numbers["done"])
         if event == "analysis":
             self._say(_there(numbers["there"], numbers["runs"]) + "judging on test data …")
+        if event == "overrun":
+            self._say(_overrun(numbers))
         if event == "unchanged":
             self._say("nothing was trained or judged: all of it was finished before")
 
@@ -154,6 +156,15 @@ def _there(there: int, runs: int) -> str:
     if there == runs:
         return f"nothing was trained: all {runs} runs were there already; "
     return f"{there} of {runs} runs were there already; " if there else ""
+
+
+def _overrun(numbers: "Told") -> str:
+    """Return what took longer than the budget, which counts no rivals and is spent by an estimate."""
+    fitting, rest = numbers["fitting"], numbers["seconds"] - numbers["fitting"]
+    text = f"took {numbers['seconds']:.0f} s, longer than the budget of {numbers['budget']}"
+    if fitting < 0.5:
+        return f"{text}: how long training takes is estimated before it"
+    return f"{text}: {fitting:.0f} s for rivals, which it does not count (--rivals none), {rest:.0f} s for all else"
 
 
 def _trials(counts: tuple[int, int]) -> str:

@@ -19,12 +19,12 @@ from labelspace.comparison.knowledge import Doing, Knowledge, Spoken, factor_of,
 from labelspace.comparison.learned import constant_row, doubts
 from labelspace.comparison.outcome import Judge, Outcome, Scores
 from labelspace.comparison.plan import EACH, Plan
+from labelspace.comparison.refitted import check_fits
 from labelspace.comparison.rows import Judged, against_reference, beside_reference, make_row, pooled
 from labelspace.comparison.summary import caveats, costliest, extra_columns, prices_facts, space_facts
 from labelspace.comparison.verdict import doubted, judge_rows, kind_of
 from labelspace.criteria import criterion_class
 from labelspace.data.dataset import Dataset
-from labelspace.decisions.capacity import check_rows
 from labelspace.results import DRAWN_FROM, Known, Options, Prices, Result, Rule
 from labelspace.serving.take_home import CARD, take_home
 from labelspace.space import LabelSpace
@@ -63,8 +63,7 @@ class Classified:
         doing = Doing(plan.actions, plan.capacity, factor_of(job.dataset))
         knowledge = gather(space, cost, job.dataset, labels, doing)
         judge = knowledge.judge(job.dataset.names, job.dataset.test.y, plan.probabilities, plan.calibration)
-        if judge.capacity is not None:
-            check_rows(judge.actions or judge.names or (), judge.capacity, len(job.dataset.validation))
+        check_fits(judge, job.dataset.validation.y, job.dataset.validation.groups)
         return cls(plan, job.dataset, knowledge, judge, labels)
 
     @property

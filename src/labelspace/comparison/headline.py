@@ -121,11 +121,11 @@ def saved_by_decisions(row: Judged, level: float, groups: Tensor | None) -> Inte
 
 
 def worth(best: Judged, reference: Judged) -> str:
-    """Return what many samples cost with what is taken home, and with what there was before.
+    """Return what many samples cost with what is taken home, with what there was before, and with the free rival.
 
     Args:
-        best: the row to take home.
-        reference: the first row; by argmax it is what there was.
+        best: the row to take home, of all rows.
+        reference: the first row; by argmax it is what there was, and by minimum-cost decisions it is the free rival.
     """
     before, after = (MANY * value for value in (reference.argmax.cost, best.headline.cost))
     priced = best.min_cost is not None
@@ -133,9 +133,13 @@ def worth(best: Judged, reference: Judged) -> str:
         return ""
     unit, decides = ("", " with minimum-cost decisions") if priced else (" mistakes", "")
     plainly = f"{reference.label} with argmax" if priced else reference.label
-    return (
-        f"Per {MANY:,} samples: {_amount(after)}{unit} instead of {_amount(before)} ({best.label}{decides}; {plainly})."
+    text = (
+        f"Per {MANY:,} samples: {_amount(after)}{unit} instead of {_amount(before)} ({best.label}{decides}; {plainly})"
     )
+    if best.label == reference.label or not priced:
+        return f"{text}."
+    free = _amount(MANY * reference.headline.cost)
+    return f"{text}; {reference.label} with minimum-cost decisions, which train nothing more: {free}."
 
 
 def advice(rows: Sequence[Judged], best: int, groups: Tensor | None, level: float) -> str:
@@ -153,10 +157,22 @@ def advice(rows: Sequence[Judged], best: int, groups: Tensor | None, level: floa
     )
     which = f" ({', '.join(row.label for row in models_of(rows, taken))})" if taken.mixed else ""
     first = f"Take {taken.spoken}{which}{how}: {costs(taken.headline.cost)[0]} {unit}."
-    beside = [_several(rows, taken), _labels_beside(rows, taken), _rival_beside(rows, taken)]
-    beside += [_decided(taken, groups, level)]
+    beside = [_several(rows, taken), _dearer(rows, taken, groups, level), _labels_beside(rows, taken)]
+    beside += [_rival_beside(rows, taken), _decided(taken, groups, level)]
     rest = "; ".join(text for text in beside if text)
-    return f"{first} {rest[0].upper()}{rest[1:]}." if rest else first
+    said = f"{first} {rest[0].upper()}{rest[1:]}." if rest else first
+    return f"{said} {_apart(rows, taken)}".rstrip()
+
+
+def _apart(rows: Sequence[Judged], taken: Judged) -> str:
+    """Return that verdict and recommendation answer two questions, where somebody might think that they disagree."""
+    winner, reference, models = next((row for row in rows if row.winner), None), rows[0], models_of(rows, taken)
+    if winner is None or models == [winner]:
+        return ""
+    saved = winner.moved
+    if models == [reference] and (saved is None or saved.high is None or saved.high >= 0):
+        return ""
+    return f"The verdict is about {winner.spoken} against {reference.spoken}, this choice about all rows."
 
 
 def models_of(rows: Sequence[Judged], taken: Judged) -> list[Judged]:
@@ -184,6 +200,31 @@ def _several(rows: Sequence[Judged], taken: Judged) -> str:
     return f"it takes {count} times as long as one, which costs {alone}"
 
 
+def _cheapest(rows: Sequence[Judged], taken: Judged) -> Judged:
+    """Return the row that costs least on test data, the one that is taken where no other costs less."""
+    others = [row for row in rows if row.role != "control"]
+    return min([taken, *others], key=lambda row: row.headline.cost)
+
+
+def _dearer(rows: Sequence[Judged], taken: Judged, groups: Tensor | None, level: float) -> str:
+    """Return which row is the cheapest on test data where that is another one, and whether it may be so by chance.
+
+    Of several rows the luckiest is the cheapest: the interval holds for whichever of them it might have been.
+    """
+    least, among = _cheapest(rows, taken), sum(row.role != "control" for row in rows) - 1
+    cost, mine, other = costs(least.headline.cost)[0], taken.costs, least.costs
+    if cost == costs(taken.headline.cost)[0]:  # itself, or what nobody can tell from it in the table
+        return ""
+    refits = taken.refits_beside(least)
+    if len(mine) != len(other):  # one model beside several
+        mine, other, refits = mine.mean(dim=0, keepdim=True), other.mean(dim=0, keepdim=True), None
+    moved = change_of(mine, other, 1 - (1 - level) / max(among, 1), groups, True, refits)
+    if moved is None or moved.low is None or moved.low <= 0:
+        return f"on test data {least.label} costs less ({cost}), which may be chance"
+    text = f"on test data it is dearer than {least.label} ({cost}), beyond chance: {change_text(moved)}"
+    return f"{text}, which validation data did not show"
+
+
 def _labels_beside(rows: Sequence[Judged], taken: Judged) -> str:
     """Return what labels add to what is taken."""
     winner, reference = next((row for row in rows if row.winner), None), rows[0]
@@ -194,7 +235,7 @@ def _labels_beside(rows: Sequence[Judged], taken: Judged) -> str:
         return ""
     if winner not in models:
         what = "better labels save" if winner.method else "another model saves"
-        return _not_taken(winner, taken, f"{what} nothing on top")
+        return _not_taken(rows, winner, taken, f"{what} nothing on top")
     saved = winner.moved
     if saved is None or saved.high is None or saved.high >= 0:
         return f"that this costs less than {reference.spoken} ({costs(reference.headline.cost)[0]}) is not shown"
@@ -209,14 +250,19 @@ def _rival_beside(rows: Sequence[Judged], taken: Judged) -> str:
     """Return that no rival costs less, where one stands beside a network that is taken."""
     rival = max((row for row in rows if row.role == "rival"), key=lambda row: row.merit, default=None)
     own = any(row.role == "rival" for row in models_of(rows, taken))
-    return "" if rival is None or own else _not_taken(rival, taken, "no rival costs less")
+    return "" if rival is None or own else _not_taken(rows, rival, taken, "no rival costs less")
 
 
-def _not_taken(row: Judged, taken: Judged, said: str) -> str:
-    """Return that a row is no better; where it is on test data, that the choice could not know it."""
-    cost = costs(row.headline.cost)[0]
-    if row.headline.cost >= taken.headline.cost:
+def _not_taken(rows: Sequence[Judged], row: Judged, taken: Judged, said: str) -> str:
+    """Return that a row is no better; where it is on test data, that the choice could not know it.
+
+    Of the cheapest one on test data it is said already, see ``_dearer``.
+    """
+    cost, own = costs(row.headline.cost, taken.headline.cost)
+    if cost == own or row.headline.cost >= taken.headline.cost:
         return f"{said} ({row.label}: {cost})"
+    if row is _cheapest(rows, taken):
+        return ""
     return f"on test data {row.label} costs less ({cost}), which validation data did not show"
 
 

@@ -92,8 +92,11 @@ class Knowledge(NamedTuple):
             )
             raise _checks.fail("compare", "capacity", "given beside prices", _checks.listed(list(capacity)), remedy)
         if calibration == "isotonic" and len(names) != OF_ISOTONIC:
-            got = f"'isotonic' for {len(names)}"
-            raise _checks.fail("compare", "calibration", f"another for other than {OF_ISOTONIC} classes", got)
+            got, remedy = (
+                f"'isotonic' for {len(names)}",
+                "Leave it out, so that validation data choose, or say 'vector'.",
+            )
+            raise _checks.fail("compare", "calibration", f"another for other than {OF_ISOTONIC} classes", got, remedy)
         levels = self.space is not None and self.space.source.get("builder") in ("tree", "groups")
         return Judge(
             cost=self.cost.matrix.double() if table is None else table.prices,

@@ -9,8 +9,10 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from labelspace.comparison.outcome import Outcome
+from labelspace import _checks
+from labelspace.comparison.outcome import Judge, Outcome
 from labelspace.decisions import Decision
+from labelspace.decisions.capacity import check_rows
 from labelspace.decisions.choosing import ENTRIES, Chosen, dealt, fitted_again
 from labelspace.metrics.crossed import units_of
 
@@ -65,6 +67,30 @@ def parts_of(y: Tensor, groups: Tensor | None) -> Tensor | None:
     if count < 2:
         return None
     return dealt(y, count) if units is None else units % count
+
+
+def check_fits(judge: Judge, y: Tensor, groups: Tensor | None) -> None:
+    """Refuse what cannot be fitted to these validation rows, or to those that are left of them, before any training.
+
+    Args:
+        judge: the limits of actions and the calibrator that was asked for.
+        y: classes of the rows, ``(N,)``.
+        groups: what belongs together.
+    """
+    present = len(torch.unique(y))
+    if judge.calibration == "isotonic" and present < len(judge.cost):
+        remedy = "A curve needs some of each: say 'temperature', or take other validation samples."
+        expected = "another where validation samples are of one class"
+        raise _checks.fail("compare", "calibration", expected, repr(judge.calibration), remedy)
+    if judge.capacity is None:
+        return
+    names = judge.actions or judge.names or ()
+    check_rows(names, judge.capacity, len(y))
+    part = parts_of(y, groups)
+    if part is None or len(y) * len(judge.cost) > ENTRIES:
+        return
+    for left in sorted(set((len(y) - torch.bincount(part)).tolist())):
+        check_rows(names, judge.capacity, left, " that are left where intervals leave some out")
 
 
 def _again(decision: Decision, how: Chosen, logits: Tensor, y: Tensor, fits: bool) -> Decision:

@@ -1,6 +1,7 @@
 """compare(): the main job, from the parts."""
 
 import shlex
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
@@ -10,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from labelspace import _checks, _files, results
 from labelspace.comparison import folder as folders
-from labelspace.comparison.budget import too_short
+from labelspace.comparison.budget import seconds, too_short
 from labelspace.comparison.ends import FURTHER
 from labelspace.comparison.entries import TUNED, Entry, Named, check_methods, count_runs
 from labelspace.comparison.judging import Shuffle, Trained
@@ -118,6 +119,7 @@ def compare(
         >>> result.verdict.indicative, [row.label for row in result.rows]
         (True, ['one-hot, tuned', 'uniform', 'SVC', '2 × one-hot, tuned', '2 × uniform'])
     """
+    began = time.perf_counter()
     tell: Report = report or (lambda event, numbers: None)
     executor = executor or Processes()
     given = None if plan is None else Plan.load(plan)
@@ -161,7 +163,7 @@ def compare(
         earlier = None if fresh else _earlier(setting)
         write_plan(setting)
         tell("plan", _announced(setting))
-        result = _answered(setting, executor, report, command, earlier, elsewhere)
+        result = _answered(setting, executor, tell, command, earlier, elsewhere, began)
     return Comparison(setting.folder, result)
 
 
@@ -190,33 +192,39 @@ def _rehearsed(setting: Setting, executor: Executor, report: Report | None, else
 def _answered(
     setting: Setting,
     executor: Executor,
-    report: Report | None,
+    tell: Report,
     command: str | None,
     earlier: Result | None,
     elsewhere: Sequence[Path],
+    began: float,
 ) -> Result:
     """Train and judge everything; return what was found, which may have been found before."""
     dataset, job = setting.question.dataset, setting.job
     told = [] if earlier is None else [trial for row in earlier.rows for trial in row.trials]
     known = {trial.run: trial for trial in told if trial.run}
     before = {} if earlier is None else {row.label: [trial.value for trial in row.trials] for row in earlier.rows}
-    shared = (setting.plan, setting.folder, setting.judging, dataset, job, executor, report)
+    shared = (setting.plan, setting.folder, setting.judging, dataset, job, executor, tell)
     trainer = Trainer(*shared, known, elsewhere, before)
     # small tensors beside busy workers: a second thread would only wait for them
     with own_threads_and_draws(setting.job.config), threadpool_limits(1):
         notes: list[str] = []
         soft = Softened(setting.judging.space, job.dataset, setting.plan.trials, notes)
-        trained = [*trainer.train(setting.entries), *trainer.fit(setting.rivals, soft)]
+        networks = trainer.train(setting.entries)
+        fitting = time.perf_counter()
+        trained = [*networks, *trainer.fit(setting.rivals, soft)]
+        fitted = time.perf_counter() - fitting
         problems = [*setting.problems, *notes, *too_short(setting.plan, job.dataset), *trainer.problems]
         home = earlier is not None and _is_home(setting.folder / folders.BEST, setting.judging.taken_home)
         if earlier is not None and not trainer.problems and _same_runs(trained, earlier) and home:
-            if report is not None:
-                report("unchanged", {"folder": str(setting.folder)})
+            tell("unchanged", {"folder": str(setting.folder)})
             return earlier
-        if report is not None:
-            report("analysis", {"runs": len(trainer.there), "there": sum(trainer.there.values())})
+        tell("analysis", {"runs": len(trainer.there), "there": sum(trainer.there.values())})
         repeated = f"labelspace compare --plan {shlex.quote(str(setting.folder / 'plan.toml'))}"
-        return _finish(setting, trained, problems, command or repeated, trainer.shuffled)
+        result = _finish(setting, trained, problems, command or repeated, trainer.shuffled)
+        took, budget = time.perf_counter() - began, setting.question.budget
+        if setting.bought is not None and took > seconds(budget):  # told, not written: results are the same at any pace
+            tell("overrun", {"budget": budget, "seconds": took, "fitting": fitted})
+        return result
 
 
 def _earlier(setting: Setting) -> Result | None:

@@ -16,6 +16,7 @@ from labelspace.comparison.headline import advice
 from labelspace.comparison.knowledge import EACH, Doing, Knowledge, known
 from labelspace.comparison.learned import constant_row, unhelped
 from labelspace.comparison.outcome import Outcome
+from labelspace.comparison.refitted import check_fits
 from labelspace.comparison.result import Comparison
 from labelspace.comparison.rows import About, Judged, against_reference, make_row
 from labelspace.comparison.score_folder import Found, choose, folder_for, leave, next_command, run_names
@@ -106,6 +107,7 @@ def compare_scores(
     factor = (cost_column or EACH) if gathered.models[0].scores[0].test_factors is not None else ""
     knowledge = _known(gathered, cost, space, Doing(actions, capacity, factor))
     judge = knowledge.judge(gathered.classes, gathered.models[0].scores[0].test_y, calibration=how)
+    check_fits(judge, gathered.models[0].scores[0].validation_y, gathered.models[0].scores[0].validation_groups)
     outcomes = [Outcome(model.scores, judge) for model in gathered.models]
     found = Found(knowledge, outcomes, choose(outcomes))
     folder = None if out is None else folder_for(out, gathered, knowledge, (margin, level))

@@ -154,9 +154,13 @@ class Sequences:
             if value is not None:
                 remedy = "There are no decisions about classes, of which something could be done."
                 raise _checks.fail("compare", name, "left out for sequences", repr(value), remedy)
-        if plan.probabilities != "as is":
-            remedy = "There are no decisions about classes that it would change."
-            raise _checks.fail("compare", "probabilities", "left out for sequences", repr(plan.probabilities), remedy)
+        for name, value, usual in (
+            ("probabilities", plan.probabilities, "as is"),
+            ("calibration", plan.calibration, "auto"),
+        ):
+            if value != usual:
+                remedy = "There are no decisions about classes that it would change."
+                raise _checks.fail("compare", name, "left out for sequences", repr(value), remedy)
         _checks.number("compare", "margin", plan.margin, low=0, high=MOST, open_low=True)
         given = space if space is None or isinstance(space, LabelSpace) else named(space, dataset.names)
         others = [known[name] for name in SHOWN.get(by.name, ())]

@@ -34,8 +34,8 @@ class Told(TypedDict, total=False):
     ``reading`` names the data, ``features`` says how many samples a frozen network has read and how long that took,
     ``measuring`` and ``tight`` name the budget, ``as_before`` the comparison whose epochs are taken, ``rehearsing`` the
     folder; ``plan`` says what will be trained, ``run`` which run is finished, ``analysis`` how many there are and how
-    many of them were there already, ``unchanged`` where everything was found before. ``split`` says which of several
-    comes next.
+    many of them were there already, ``unchanged`` where everything was found before, ``overrun`` how long all of it and
+    the rivals took where that is more than the budget. ``split`` says which of several comes next.
     """
 
     data: str
@@ -59,6 +59,7 @@ class Told(TypedDict, total=False):
     done: int  # runs of the phase, samples, or splits with this one
     of: int
     seconds: float
+    fitting: float  # of these seconds, those of rivals
     name: str  # of the folder of the run, or of the other comparison
     accuracy: float
     nll: float

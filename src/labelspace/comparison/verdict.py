@@ -143,7 +143,9 @@ def _decided(row: Judged, moved: Interval | None, kind: Kind, margin: float) -> 
     text = f"{how} and minimum-cost decisions cost {after} per sample instead of {before}: {_moved(moved)}"
     if kind == "no difference":
         return f"{text}, inside ±{size_text(within(moved, margin), moved)}."
-    return f"{text}; accuracy {row.argmax.accuracy:.3f} → {row.min_cost.accuracy:.3f}."
+    # of an action nothing can be right or wrong: the table's number leaves such samples out
+    which = "" if _of_all(row) else ", each of the samples that are called a class"
+    return f"{text}; accuracy {row.argmax.accuracy:.3f} → {row.min_cost.accuracy:.3f}{which}."
 
 
 def _moved(change: Interval) -> str:
@@ -175,11 +177,16 @@ def _accuracy(reference: Judged, winner: Judged, groups: Tensor | None, level: f
     moved = metrics.paired_interval(right, plain, groups=groups, level=level)
     if moved.low is None or moved.high is None or moved.low <= 0 <= moved.high:
         return ""
-    if abs(float(right.mean()) - winner.headline.accuracy) > 1e-9:
-        return ""  # the table's is of the samples that are called a class, which are others in each row
+    if not _of_all(winner):
+        return ""  # the samples that are called a class are others in each row
     verb = "falls" if moved.estimate < 0 else "rises"
     since = "" if winner.min_cost is None else f", from plain argmax of {reference.label}"
     return f"; accuracy {verb} {plain.mean():.3f} → {right.mean():.3f}{since}"
+
+
+def _of_all(row: Judged) -> bool:
+    """Return whether the accuracy of a row in the table is that of all samples, not only of those called a class."""
+    return abs(float(row.right.mean()) - row.headline.accuracy) <= 1e-9
 
 
 def _open(reference: Judged, winner: Judged, margin: float, groups: Tensor | None) -> str:

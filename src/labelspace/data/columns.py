@@ -137,18 +137,12 @@ def kinds(columns: Columns, numeric: Sequence[str], categorical: Sequence[str]) 
     """Return ``"numeric"`` or ``"categorical"`` per column: as said, else numeric if every value is a number."""
     check_columns("numeric", numeric, columns)
     check_columns("categorical", categorical, columns)
-    found = {}
-    for name, values in columns.items():
-        filled = [value for value in values if not is_missing(value)]
-        if name in numeric:
-            _check_numeric(name, filled)
-        if name in categorical or (name not in numeric and not all(is_number(value) for value in filled)):
-            if name not in categorical:
-                _check_categories(name, filled)
-            found[name] = "categorical"
-        else:
-            found[name] = "numeric"
-    return found
+    filled = {name: [value for value in values if not is_missing(value)] for name, values in columns.items()}
+    _check_numeric({name: filled[name] for name in columns if name in numeric})
+    texts = [name for name in columns if name not in numeric and not all(map(is_number, filled[name]))]
+    _check_categories({name: filled[name] for name in texts if name not in categorical})
+    own = {*categorical, *texts}
+    return {name: "categorical" if name in own else "numeric" for name in columns}
 
 
 def encode(
@@ -166,20 +160,29 @@ def encode(
 
 
 def check_numbers(columns: Columns, kind: Mapping[str, str]) -> None:
-    """Refuse infinite values, naming column and row; also those that only fit into more than 32 bits."""
+    """Refuse infinite values, naming all of their columns; also what fits into more than 32 bits only."""
+    bad: dict[str, Rows] = {}
     for name, values in columns.items():
         if kind[name] == "numeric":
             numbers = [0.0 if is_missing(value) else number(value) for value in values]
             with np.errstate(over="ignore"):
-                check_finite(np.asarray(numbers).astype(np.float32)[:, None], [repr(name)])
+                rows = np.flatnonzero(~np.isfinite(np.asarray(numbers).astype(np.float32)))
+            if len(rows):
+                bad[name] = rows
+    if bad:
+        count = sum(map(len, bad.values()))
+        where = ", ".join(f"{len(rows)} in {name!r}, first in row {rows[0]}" for name, rows in bad.items())
+        got = f"{count} NaN or infinite values ({where})"
+        remedy = ("Repair or take out these rows, or leave columns out with ", _checks.Setting("ignore", [*bad]), ".")
+        raise _checks.fail(OWNER, "name_or_path", "columns of finite numbers", got, remedy)
 
 
-def check_finite(x: Array, columns: Sequence[str] | None = None) -> None:
+def check_finite(x: Array) -> None:
     """Refuse NaN and infinity, naming where they are."""
     bad = np.argwhere(~np.isfinite(x))
     if len(bad):
         row, place = bad[0][0], bad[0][1:]
-        where = columns[place[0]] if columns is not None else ", ".join(str(index) for index in place)
+        where = ", ".join(str(index) for index in place)
         rows = len(np.unique(bad[:, 0]))
         got = f"{len(bad)} NaN or infinite values in {rows} rows (first: row {row}, column {where})"
         raise _checks.fail(OWNER, "x", "finite", got, "Repair or take out these rows or columns.")
@@ -214,17 +217,21 @@ def _spelled(value: object, known: set[str]) -> str:
     return other if other in known else text
 
 
-def _check_numeric(name: str, values: Sequence[object]) -> None:
-    bad = next((value for value in values if not is_number(value)), None)
-    if bad is not None:
-        raise _checks.fail(OWNER, "numeric", f"columns of numbers ({name!r})", repr(bad))
+def _check_numeric(columns: Columns) -> None:
+    bad = {name: [value for value in values if not is_number(value)] for name, values in columns.items()}
+    got = ", ".join(f"{values[0]!r} in {name!r}" for name, values in bad.items() if values)
+    if got:
+        raise _checks.fail(OWNER, "numeric", "columns of numbers", got, "Repair these cells, or leave the columns out.")
 
 
-def _check_categories(name: str, values: Sequence[object]) -> None:
-    different = len({str(value) for value in values})
-    if different > MOST_CATEGORIES:
+def _check_categories(columns: Columns) -> None:
+    """Refuse all columns of texts that are too many to be categories, in one message."""
+    counts = {name: len({str(value) for value in values}) for name, values in columns.items()}
+    names = [name for name, different in counts.items() if different > MOST_CATEGORIES]
+    if names:
         expected = f"columns of numbers or of at most {MOST_CATEGORIES} categories"
-        got = f"{name!r} with {different} different texts in {len(values)} rows"
-        text, categorical, ignore = map(_checks.Setting, ("text", "categorical", "ignore"), (name, [name], [name]))
-        remedy = ("Say what it is: ", text, ", ", categorical, " or ", ignore, ".")
+        got = ", ".join(f"{name!r} with {counts[name]} different texts in {len(columns[name])} rows" for name in names)
+        text, categorical, ignore = map(_checks.Setting, ("text", "categorical", "ignore"), (names[0], names, names))
+        one = ("it is: ", text, ", ") if len(names) == 1 else ("they are: ",)
+        remedy = ("Say what ", *one, categorical, " or ", ignore, ".")
         raise _checks.fail(OWNER, "name_or_path", expected, got, remedy)

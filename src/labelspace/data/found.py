@@ -221,8 +221,10 @@ def _hold_out(found: Found, rows: Rows, fraction: float, seed: int) -> tuple[Row
     groups = None if found.groups is None else found.groups[rows]
     stay, held = splits.hold_out(found.y[rows], fraction, seed, groups=groups, digests=found.digests[rows])
     if not len(held):
-        remedy = "Every class needs at least two samples in some class to hold one out: give more data."
-        raise _checks.fail(OWNER, "y", "samples enough to split", f"{len(rows)} samples", remedy)
+        # with a single sample of each class left, all of them stay in training
+        got = f"{len(found.y)} samples, at most {np.bincount(found.y).max()} of a class"
+        remedy = "For a training, a validation and a test part some class needs three: add samples."
+        raise _checks.fail(OWNER, "name_or_path", "data with samples enough to split", got, remedy)
     return rows[stay], rows[held]
 
 

@@ -20,6 +20,8 @@ from labelspace.data.splits import Say, leak_sentences
 
 # a largest class this many times the smallest is worth a word
 IMBALANCE = 10.0
+# as many test samples must carry a difference before a comparison decides anything
+FEW = 20
 
 
 def check(name_or_path: object, *, data_dir: str | Path | None = None, say: Say = str, **options: object) -> DataReport:
@@ -108,6 +110,9 @@ def _notes(dataset: Dataset, counts: Mapping[str, Sequence[int]], repeated: Mapp
         )
     if not len(dataset.validation):
         said.append("There are no validation samples: nothing can be tuned, stopped early or calibrated.")
+    if len(dataset.test) < FEW:
+        held = f"{len(dataset.test)} test {'sample' if len(dataset.test) == 1 else 'samples'}"
+        said.append(f"Only {held}: a comparison decides nothing on fewer than {FEW}. Add samples.")
     for part in ("validation", "test") if len(dataset.validation) else ("test",):
         absent = [name for name, count in zip(dataset.names, counts[part], strict=True) if count == 0]
         if absent:

@@ -61,7 +61,8 @@ def check_classes(y: Codes, names: Sequence[str]) -> None:
     _checks.writable_names(OWNER, "y", names)
     if len(names) < 2:
         got = f"only {names[0]!r}" if names else "no samples"
-        raise _checks.fail(OWNER, "y", "labels of at least two classes", got, "There is nothing to tell apart.")
+        remedy = "There is nothing to tell apart: add samples of another class, or name another column of labels."
+        raise _checks.fail(OWNER, "name_or_path", "data with labels of at least two classes", got, remedy)
     counts = np.bincount(y, minlength=len(names))
     empty = [name for name, count in zip(names, counts, strict=True) if count == 0]
     if empty:

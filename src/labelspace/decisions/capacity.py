@@ -47,18 +47,19 @@ def added_prices(expected: Tensor, names: Sequence[str], capacity: Mapping[str, 
     raise _checks.fail(OWNER, "capacity", "shares that can be kept on these samples", got, MORE_ROOM)
 
 
-def check_rows(names: Sequence[str], capacity: Mapping[str, float], rows: int) -> None:
+def check_rows(names: Sequence[str], capacity: Mapping[str, float], rows: int, which: str = "") -> None:
     """Refuse limits of all actions that leave some of so many samples without any.
 
     Args:
         names: of the actions.
         capacity: the largest share of samples for some of them.
         rows: how many samples they are kept on.
+        which: of the validation samples these are, in words; empty for all of them.
     """
     room = sum(int(share * rows + 1e-9) for share in capacity.values())
     if set(names) <= set(capacity) and room < rows:
-        got = f"room for {room} of {rows} validation samples"
-        raise _checks.fail(OWNER, "capacity", "shares that can be kept on these samples", got, MORE_ROOM)
+        got = f"room for {room} of {rows} validation samples{which}"
+        raise _checks.fail("compare", "capacity", "shares that can be kept on these samples", got, MORE_ROOM)
 
 
 def _room(share: float, costs: Tensor) -> int:

@@ -53,7 +53,7 @@ def columns(result: Result) -> list[Column]:
         *tried,
         *ruled("cost per sample ↓", "cost", "mean cost"),
         *_changes(result),
-        *ruled("accuracy ↑", "accuracy", "share that is right", 3),
+        *ruled(*_accuracy(result), 3),
         own("ECE ↓", "raw", "calibration error of the model's own probabilities", lambda row: row.ece),
         own(
             "ECE ↓",
@@ -160,6 +160,13 @@ def _tokens(rows: Sequence[Row]) -> list[Column]:
         _numbers(rows, Heads("tokens", "accuracy ↑"), says, right, 3, Heads("tokens", "acc. ↑")),
         _numbers(rows, Heads("tokens", "perplexity ↓"), "of true tokens", perplexity, None, Heads("tokens", "ppl ↓")),
     ]
+
+
+def _accuracy(result: Result) -> tuple[str, str, str]:
+    """Return how accuracy is called, its key, and what it is a share of."""
+    if result.partly_called:
+        return "accuracy of called ↑", "accuracy", "share that is right of samples that are called a class,"
+    return "accuracy ↑", "accuracy", "share that is right"
 
 
 def _level(result: Result) -> tuple[str, str]:

@@ -165,6 +165,8 @@ def _legend(result: Result, width: int) -> list[str]:
         parts.append("brackets: test texts; of these very models, one of each")
     if result.unit == "per sample" and len(rows) > 1:
         parts.append("per sample: the difference in cost, below 0 more is gained")
+    if result.partly_called:
+        parts.append("accuracy: of samples that are called a class, each row's own; others get an action")
     if any(extra.key == "kappa" for extra in result.extra):
         parts.append("κ²: quadratic-weighted kappa")
     parts += _signs(result)

@@ -122,6 +122,13 @@ class Result(Part):
         return next((row.change.unit for row in self.rows if row.change is not None), self.verdict.unit)
 
     @property
+    def partly_called(self) -> bool:
+        """Whether actions stand beside classes, so that accuracy is that of the samples which are called a class."""
+        rates = {each.name: max(each.argmax, each.min_cost or 0.0) for each in self.decided}
+        classes = set(self.data.names)
+        return not set(rates) <= classes and any(rates.get(name, 0.0) > 0 for name in classes)
+
+    @property
     def lines(self) -> tuple[Row, ...]:
         """What the table shows: the rows, and below them what knows nothing."""
         return self.rows if self.constant is None else (*self.rows, self.constant)

@@ -176,7 +176,8 @@ def measured(
     likeliest = chosen if decision.rule == "argmax" else own.judge(scores, y, weights=factors)
     rules = {RULES["argmax"].title: likeliest, RULES[decision.rule].title: chosen}
     rows = [(words, _right(found.classes, y), *_paid(found, y, decision, factors)) for words, found in rules.items()]
-    header = ("decision", "accuracy ↑", "cost per sample ↓")
+    some = any(bool((found.classes < 0).any()) for found in rules.values())
+    header = ("decision", "accuracy of called ↑" if some else "accuracy ↑", "cost per sample ↓")
     lines = table(header[: len(rows[0])], rows)
     nll, ece = metrics.nll(chosen.probabilities, y), metrics.calibration_error(chosen.probabilities, y)
     lines += ["", f"Probabilities: negative log-likelihood {nll:.4f}, calibration error {ece:.4f}."]

@@ -19,7 +19,7 @@ from labelspace.decisions.rules import RULES
 from labelspace.training.feed import BATCH
 from labelspace.training.inputs import Inputs, Piece
 from labelspace.training.predict import Scorer, about_unseen, flat, scorer
-from labelspace.training.ranges import Ranges, about_far
+from labelspace.training.ranges import about_far, reach_of
 from labelspace.training.run import Run
 
 DIGITS = 7  # of probabilities: what single precision holds
@@ -51,7 +51,7 @@ class Tally:
 
     @property
     def notes(self) -> list[str]:
-        """Sentences about categories that training did not have, and about numbers far outside its range."""
+        """Sentences about categories that training did not have, and about numbers far from its own."""
         return [*about_unseen(self.unseen), *about_far(self.far)]
 
 
@@ -103,10 +103,10 @@ def predictions(
             problem of its own.
     """
     inputs = Inputs(prepared.run.preprocessing, prepared.run.config.backbone)
-    ranges = Ranges.stored(prepared.run.preprocessing, inputs.encoding)
+    reach = reach_of(prepared.run.preprocessing, inputs.encoding)
     score = scorer(prepared.run, device)
     for given in _pieces(inputs, x, keep, cost_column):
-        far = {} if ranges is None else ranges.far(given.x)
+        far = {} if reach is None else reach.far(given.x)
         read = _read(given)
         piece, scores = _scored(given, score)
         piece, scores, weights = weighed(piece, scores, keep, cost_column)

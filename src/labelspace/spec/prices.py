@@ -164,6 +164,8 @@ def _action_words(cost: LabelSpace, table: Actions) -> tuple[str, str]:
     beside = beside if set(cost.names) <= set(table.names) else f"{len(table.names)} actions"
     if others == 0:
         beside = "what is paid for being right"
+    if "nodes" in cost.source:  # how many there are is no part of the question, which may be asked of other classes too
+        beside = "nodes above the classes as answers"
     called = " called" if table.names[column] in cost.names else ":"
     example = f"true {cost.names[row]}{called} {table.names[column]} costs {_amount(table.prices[row, column])}"
     return f"{_rule_words(cost)}, with {beside}", example

@@ -18,7 +18,7 @@ from labelspace.data.vocabulary import Ids, Vocabulary
 from labelspace.sequences.search import check_width
 from labelspace.training import feed
 from labelspace.training.inputs import Inputs, Samples
-from labelspace.training.ranges import Ranges, about_far
+from labelspace.training.ranges import Ranges, Scale, about_far, reach_of
 from labelspace.training.restored import Finished
 from labelspace.training.sentences import translations
 
@@ -216,7 +216,7 @@ def features_of(run: Finished, x: object, layer: str | None, device: str = "cpu"
 def _over(run: Finished, x: object, function: Scorer) -> Tensor:
     inputs = Inputs(run.preprocessing, run.config.backbone)
     scores, unseen, far = [], Counter[tuple[str, str]](), list[tuple[str, str]]()
-    for batch, new, beyond in _batches(inputs, x, Ranges.stored(run.preprocessing, inputs.encoding)):
+    for batch, new, beyond in _batches(inputs, x, reach_of(run.preprocessing, inputs.encoding)):
         scores.append(function(batch))
         unseen.update(new)
         far += beyond
@@ -262,7 +262,7 @@ def flat(unseen: Mapping[str, Mapping[str, int]]) -> dict[tuple[str, str], int]:
     return {(column, category): count for column, counts in unseen.items() for category, count in counts.items()}
 
 
-def _batches(inputs: Inputs, x: object, ranges: Ranges | None) -> Iterator[Batch]:
+def _batches(inputs: Inputs, x: object, reach: Ranges | Scale | None) -> Iterator[Batch]:
     if isinstance(x, Tensor):
         inputs.check(x)
         for start in range(0, len(x), feed.BATCH):
@@ -270,7 +270,7 @@ def _batches(inputs: Inputs, x: object, ranges: Ranges | None) -> Iterator[Batch
         return
     for piece in inputs.pieces(x, feed.BATCH):
         _check_readable(piece.names, piece.problems)
-        far = {} if ranges is None else ranges.far(piece.x)
+        far = {} if reach is None else reach.far(piece.x)
         yield Batch(piece.x, flat(piece.unseen), [(piece.names[row], why) for row, why in far.items()])
 
 

@@ -1,5 +1,6 @@
 """How far the numbers of training reached, and samples far beyond: a model says something of them too, but what?"""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from labelspace.training.preprocessed import Preprocessing
 
 BEYOND = 0.5  # of the width of a range: so far outside it is far
 SHOWN = 3  # so many columns are named of one sample
+SCALE = 10.0  # so many times as large or as small, a whole picture is of another scale, not only a bright or a dark one
 
 
 def ranges_of(dataset: Dataset) -> list[list[float]] | None:
@@ -78,6 +80,55 @@ class Ranges:
             for place in places[:SHOWN]
         ]
         return "; ".join([*parts, f"and {len(places) - SHOWN} more"] if len(places) > SHOWN else parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """How large the numbers of pictures, or of other samples with several axes, were in training.
+
+    Args:
+        size: their root mean square.
+
+    Example:
+        >>> Scale(140.0).far(torch.ones(1, 1, 8, 8))
+        {0: 'its numbers are 140 times as small as those of training: 0 to 1 in place of 0 to 255?'}
+    """
+
+    size: float
+
+    def far(self, x: object) -> dict[int, str]:
+        """Return which samples are of another scale than those of training.
+
+        Args:
+            x: samples in the form of the dataset, ``(N, C, …)``; of any other form none is far.
+        """
+        if not isinstance(x, Tensor) or x.ndim < 3 or not len(x):
+            return {}
+        sizes = x.flatten(1).double().square().mean(dim=1).sqrt().tolist()
+        return {row: self._said(size) for row, size in enumerate(sizes) if not 1 / SCALE < size / self.size < SCALE}
+
+    def _said(self, size: float) -> str:
+        if size == 0:
+            return "all of its numbers are 0"
+        small, times = size < self.size, max(size / self.size, self.size / size)
+        ends = ("small", "0 to 1 in place of 0 to 255") if small else ("large", "0 to 255 in place of 0 to 1")
+        return f"its numbers are {times:.3g} times as {ends[0]} as those of training: {ends[1]}?"
+
+
+def reach_of(preprocessing: Preprocessing, encoding: Encoding | None) -> Ranges | Scale | None:
+    """Return what says whether samples are far from those of training; None of texts and frozen networks' pictures.
+
+    Args:
+        preprocessing: of the run.
+        encoding: of its table, if it has one.
+    """
+    if len(preprocessing["input_shape"]) < 2 or preprocessing["kind"] not in ("images", "features"):
+        return Ranges.stored(preprocessing, encoding)
+    pairs = zip(preprocessing["mean"], preprocessing["std"], strict=True)
+    # a spread of exactly 1 stands for that of a channel that is the same everywhere
+    squares = [mean**2 + (0.0 if std == 1 else std**2) for mean, std in pairs]
+    size = math.sqrt(sum(squares) / len(squares)) * (255 if preprocessing["kind"] == "images" else 1)
+    return Scale(size) if size > 0 else None
 
 
 def _numbers(encoding: Encoding | None, features: int) -> dict[int, str]:

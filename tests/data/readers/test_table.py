@@ -79,7 +79,7 @@ def test_columns_that_are_no_factors(tmp_path, cells, column, message):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a,y\n1,0\ninf,1\n2,0\n3,1\n", "1 NaN or infinite values in 1 rows \\(first: row 1, column 'a'\\)"),
+        ("a,y\n1,0\ninf,1\n2,0\n3,1\n", "1 NaN or infinite values \\(1 in 'a', first in row 1\\)"),
         ("a,y\n1,0\n2\n", "1 cells where the header has 2, at line 3"),
         ("a,a,y\n1,2,0\n", "columns have different names"),
         ("a,y\n", "a table with rows"),
