@@ -159,7 +159,7 @@ def compare(
     with folders.opened(setting.folder, fresh), kept(executor):
         write_plan(setting)
         elsewhere = () if fresh else folders.others(setting.folder)
-        setting = _rehearsed(setting, executor, report, elsewhere)
+        setting = _rehearsed(setting, executor, tell, elsewhere)
         earlier = None if fresh else _earlier(setting)
         write_plan(setting)
         tell("plan", _announced(setting))
@@ -167,15 +167,13 @@ def compare(
     return Comparison(setting.folder, result)
 
 
-def _rehearsed(setting: Setting, executor: Executor, report: Report | None, elsewhere: Sequence[Path]) -> Setting:
+def _rehearsed(setting: Setting, executor: Executor, tell: Report, elsewhere: Sequence[Path]) -> Setting:
     """Return the setting with the rate, decay and epochs that suit the reference, where they are to be chosen."""
     if not setting.rehearse:
         return setting
-    if report is not None:
-        report("rehearsing", {"folder": str(setting.folder)})
-    plan, job = setting.plan, setting.job
-    dataset = setting.question.dataset
-    trainer = Trainer(plan, setting.folder, setting.judging, dataset, job, executor, report, elsewhere=elsewhere)
+    tell("rehearsing", {"folder": str(setting.folder)})
+    plan, job, dataset = setting.plan, setting.job, setting.question.dataset
+    trainer = Trainer(plan, setting.folder, setting.judging, dataset, job, executor, tell, elsewhere=elsewhere)
     steps = -(-len(job.dataset.train) // plan.config.batch_size)
     with own_threads_and_draws(job.config), threadpool_limits(1):
         chosen = rehearse(
