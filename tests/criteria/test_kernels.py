@@ -127,6 +127,7 @@ def test_a_label_that_is_no_class_is_an_error_of_every_form(label: int) -> None:
     mixed = lambda: TargetRows()(y, 0.25, 0.25, 3, output)  # noqa: E731
     for form in (
         lambda: kernels.soft_cross_entropy(output, y, output.exp().__getitem__, 0.5, 0.7, 0.3),
+        lambda: kernels.soft_cross_entropy(output, y, output.exp().__getitem__, 0.5),  # with nothing for the class
         lambda: kernels.even_cross_entropy(output, y, 0.5, 0.25, 0.5, careful, mixed),
         lambda: kernels.focal(output, y, 2.0, 0.5, careful),
         lambda: kernels.confident(output, y, 2.0, 0.5, careful),
@@ -160,3 +161,20 @@ def test_focal_and_ranked_where_a_class_is_far_ahead_or_far_behind() -> None:
         assert_close(loss, expected.sum().float())
         gradient = torch.autograd.grad(expected.sum(), exact, retain_graph=True)[0]
         assert_close(torch.autograd.grad(loss, mine)[0], gradient.float(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.usefixtures("size")
+@pytest.mark.parametrize("lowest", [torch.finfo(torch.float32).min, -1e30])
+@pytest.mark.parametrize("strength", [0.1, 2.0, 30.0])
+def test_confident_where_classes_are_ruled_out(lowest: float, strength: float) -> None:
+    output = numbers(4, 300).float()
+    output[:, 5:] = lowest
+    exact, there = output[:, :5].double().requires_grad_(), output.requires_grad_()
+    log_p = exact.log_softmax(dim=1)
+    expected = (strength * (log_p.exp() * log_p).sum(dim=1) - log_p[torch.arange(4), Y]).sum()
+    unused = lambda output: output[:, 0]  # noqa: E731
+    loss = kernels.confident(there, Y, strength, 1.0, unused)
+    assert_close(loss, expected.float())
+    found = torch.autograd.grad(loss, there)[0]
+    assert_close(found[:, :5], torch.autograd.grad(expected, exact)[0].float(), rtol=1e-5, atol=1e-6)
+    assert_close(found[:, 5:], torch.zeros(4, 295))

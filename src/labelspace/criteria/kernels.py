@@ -13,7 +13,7 @@ from torch import Tensor
 
 from labelspace.criteria import divergences
 from labelspace.criteria.known import Parts, known
-from labelspace.criteria.maths import Maths, Numbers, Rows, Softmax
+from labelspace.criteria.maths import Maths, Numbers, RowMaker, Softmax
 from labelspace.criteria.targets import Share
 
 LARGE = 2**16  # entries of an output
@@ -37,7 +37,7 @@ def cross_entropy(output: Tensor, y: Tensor, share: Share) -> Tensor:
 def soft_cross_entropy(
     output: Tensor,
     y: Tensor | None,
-    rows: Rows,
+    rows: RowMaker,
     share: Share,
     own: float = 0.0,
     spread: float = 1.0,
@@ -66,7 +66,7 @@ def soft_cross_entropy(
         gradient = soft.e
         gradient *= mass / soft.total
         do.add_(gradient, target, -spread)
-        if own:
+        if y is not None:  # also where the class gets nothing more: rows may be found for what is no class
             values -= do.at(soft.shifted) * own
             do.add_at_(gradient, -own)
         return values, [gradient]
@@ -90,6 +90,8 @@ def even_cross_entropy(
     mixed: Callable[[], Tensor],
 ) -> Tensor:
     """Return ``Σ share·H(t, p)``, t the same for all classes but one; of a large batch it is not made.
+
+    A small batch is torch's own function's, so that numpy never has this one.
 
     Args:
         output: ``(n, K)``.
@@ -188,11 +190,12 @@ def confident(output: Tensor, y: Tensor, strength: float, share: Share, careful:
 
     def quick(do: Maths[Numbers], output: Numbers) -> Parts:
         p, log_p = _probabilities(do, output)
-        own, entropy = do.at(log_p), do.dot(p, log_p)
-        log_p *= strength
-        log_p += 1 - strength * entropy
-        p *= log_p
-        return strength * entropy - own, [do.add_at_(p, -1.0)]
+        own, weighed = do.at(log_p), log_p
+        weighed *= p  # before the strength, with which the lowest numbers would be infinite
+        entropy = do.sum(weighed)
+        weighed *= strength
+        do.add_product_(weighed, p, 1 - strength * entropy)
+        return strength * entropy - own, [do.add_at_(weighed, -1.0)]
 
     return known(quick, careful, y, share, output)
 
@@ -200,8 +203,8 @@ def confident(output: Tensor, y: Tensor, strength: float, share: Share, careful:
 def ranked(
     output: Tensor,
     y: Tensor,
-    mass: Rows,
-    known_sum: Rows,
+    mass: RowMaker,
+    known_sum: RowMaker,
     strength: float,
     share: Share,
     careful: Callable[[Tensor], Tensor],
@@ -225,7 +228,7 @@ def ranked(
         others, ahead = _others(do, output)
         of_others = do.rows(mass)
         own = do.at(of_others)
-        of_others = do.put_(of_others * 1, 0.0)
+        of_others = do.put_(of_others * 1, 0.0)  # of a copy: rows may be the caller's
         total, rest = do.sum(of_others), do.sigmoid(-ahead)
         entropy = do.column(known_sum) - own * do.log(own)
         across = (entropy - do.dot(others.shifted, of_others)) / total - do.log(total) + do.log(others.total)

@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     class Context(Protocol):
         """What autograd hands from ``forward`` to ``backward``."""
 
-        saved_tensors: tuple[Tensor, ...]
+        saved_tensors: tuple[Any, ...]
         needs_input_grad: tuple[bool, ...]
         how: "How"
         gradients: Sequence[Tensor | None] | None
 
-        def save_for_backward(self, *tensors: Tensor) -> None:
+        def save_for_backward(self, *tensors: Tensor | None) -> None:
             """Keep tensors for ``backward``."""
 
 else:
     Context = object
 
-FEW = 2**14  # numbers of an input up to which numpy is the faster one
+FEW = 2**15  # numbers of an input up to which numpy is the faster one
 AT_A_TIME = 2**18  # numbers of an input of which what lies between two passes stays in the cache
 Parts = tuple[Any, Sequence[Any]]  # values of samples, and what each input's gradient of them is
 
@@ -85,7 +85,8 @@ class _Known(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Context, how: How, *inputs: Tensor) -> Tensor:
         ctx.how = how
-        ctx.save_for_backward(*inputs)
+        # what it is computed from again must be what it was: torch tells where saved tensors were written to
+        ctx.save_for_backward(*inputs, how.y, how.share if isinstance(how.share, Tensor) else None)
         loss, ctx.gradients = _computed(how, inputs, ctx.needs_input_grad[1:])
         return loss
 
@@ -95,8 +96,11 @@ class _Known(torch.autograd.Function):
             return None, *_differentiable(ctx, gradient)
         gradients, ctx.gradients = ctx.gradients, None
         if gradients is None:
-            gradients = _computed(ctx.how, ctx.saved_tensors, ctx.needs_input_grad[1:])[1]
-        factor = gradient.item()
+            gradients = _computed(ctx.how, _inputs(ctx), ctx.needs_input_grad[1:])[1]
+        try:
+            factor = gradient.item()
+        except RuntimeError:  # many gradients at once
+            return None, *(None if each is None else each * gradient for each in gradients)
         if factor != 1:
             for each in gradients:
                 if each is not None:
@@ -104,9 +108,14 @@ class _Known(torch.autograd.Function):
         return None, *gradients
 
 
+def _inputs(ctx: Context) -> tuple[Tensor, ...]:
+    *inputs, _, _ = ctx.saved_tensors
+    return tuple(inputs)
+
+
 def _differentiable(ctx: Context, gradient: Tensor) -> list[Tensor | None]:
     """Return gradients by the form that knows how they depend on the inputs."""
-    inputs, needed = ctx.saved_tensors, ctx.needs_input_grad[1:]
+    inputs, needed = _inputs(ctx), ctx.needs_input_grad[1:]
     wanted = [each for each, asked in zip(inputs, needed, strict=True) if asked]
     loss = (ctx.how.careful(*inputs) * ctx.how.share).sum()
     found = iter(torch.autograd.grad(loss, wanted, gradient, create_graph=True))
@@ -115,19 +124,19 @@ def _differentiable(ctx: Context, gradient: Tensor) -> list[Tensor | None]:
 
 def _computed(how: How, inputs: Sequence[Tensor], needed: Sequence[bool]) -> tuple[Tensor, Sequence[Tensor | None]]:
     """Return the loss and its gradients by the inputs."""
-    if inputs[0].numel() <= FEW and not how.whole:
-        return _at_once(how, inputs, needed)
-    return _by_parts(how, inputs, needed)
+    with np.errstate(all="ignore"):  # what is not finite is the caller's to see
+        if inputs[0].numel() <= FEW and not how.whole:
+            return _at_once(how, inputs, needed)
+        return _by_parts(how, inputs, needed)
 
 
 def _at_once(how: How, inputs: Sequence[Tensor], needed: Sequence[bool]) -> tuple[Tensor, list[Tensor | None]]:
     do = Narrow(inputs[0], how.y)
     factor: Any = how.share.numpy() if isinstance(how.share, Tensor) else how.share
-    with np.errstate(all="ignore"):  # what is not finite is the caller's to see
-        values, gradients = how.quick(do, *(do.given(each.detach()) for each in inputs))
-        loss = np.add.reduce(values.reshape(-1) * factor)
-        column = factor[:, None] if isinstance(how.share, Tensor) else factor
-        found = [do.taken(each, column) if asked else None for each, asked in zip(gradients, needed, strict=True)]
+    values, gradients = how.quick(do, *(do.given(each.detach()) for each in inputs))
+    loss = np.add.reduce(values.reshape(-1) * factor)
+    column = factor[:, None] if isinstance(how.share, Tensor) else factor
+    found = [do.taken(each, column) if asked else None for each, asked in zip(gradients, needed, strict=True)]
     return torch.from_numpy(np.asarray(loss, dtype=values.dtype)), found
 
 
@@ -154,4 +163,4 @@ def _by_parts(how: How, inputs: Sequence[Tensor], needed: Sequence[bool]) -> tup
 
 def likeliest(output: Tensor) -> Tensor:
     """Return the class of the largest entry of each row, the first of equals; numpy is ten times as fast as torch."""
-    return torch.from_numpy(output.detach().numpy().argmax(axis=1))
+    return torch.from_numpy(output.detach().resolve_neg().numpy().argmax(axis=1))

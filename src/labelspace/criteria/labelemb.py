@@ -191,7 +191,7 @@ class LabelEmbedding(Criterion):
             return None
         weights = self._weights(len(y))
         if self.pretrained:
-            rows = targets.row_maker(self.fixed, y, output)
+            rows = targets.row_maker(self.fixed, y, output.dtype)
             mixed = lambda: self._rows(y, weights.own, weights.spread, self.fixed, output)  # noqa: E731
             return kernels.soft_cross_entropy(output, y, rows, share, weights.own, weights.spread, mixed)
         mean = self.reduction == "mean"

@@ -23,12 +23,12 @@ Array = NDArray[Any]
 Numbers = TypeVar("Numbers", Tensor, Array)
 FIRST = 16  # classes up to which numpy has them first
 WITH_VECTORS = ("AVX2", "AVX512", "X86_V3", "X86_V4")  # as numpy calls them
-Rows = Callable[[slice], Tensor]  # ``(n, K)`` numbers of some of a batch's samples, which nothing learns
+RowMaker = Callable[[slice], Tensor]  # ``(n, K)`` numbers of some of a batch's samples, which nothing learns
 
 
 @lru_cache(maxsize=4)
 def _of_size(count: int, classes: int, first: bool) -> tuple[Array, Array]:
-    """Return a one for each class, and where numbers of samples start."""
+    """Return a one for each class, which a sum is a product with, and where the numbers of each sample start."""
     return np.ones(classes, np.float32), np.arange(count) if first else np.arange(0, count * classes, classes)
 
 
@@ -54,11 +54,11 @@ class Maths(ABC, Generic[Numbers]):
     """Numbers of some samples of a batch, and what is done with them."""
 
     @abstractmethod
-    def rows(self, rows: Rows) -> Numbers:
+    def rows(self, made: RowMaker) -> Numbers:
         """Return numbers of every class that were made elsewhere; they may be the caller's, and are not changed."""
 
     @abstractmethod
-    def column(self, rows: Rows) -> Numbers:
+    def column(self, made: RowMaker) -> Numbers:
         """Return one number of every sample, made elsewhere as ``(n, 1)``."""
 
     @abstractmethod
@@ -134,13 +134,13 @@ class Wide(Maths[Tensor]):
         if y is not None:
             self.places = y[part].unsqueeze(1)
 
-    def rows(self, rows: Rows) -> Tensor:
+    def rows(self, made: RowMaker) -> Tensor:
         """Return those of the part."""
-        return rows(self.part)
+        return made(self.part)
 
-    def column(self, rows: Rows) -> Tensor:
+    def column(self, made: RowMaker) -> Tensor:
         """Return those of the part."""
-        return rows(self.part)
+        return made(self.part)
 
     def without(self, a: Tensor) -> Tensor:
         """Return it in one pass."""
@@ -226,7 +226,7 @@ class Narrow(Maths[Array]):
 
     def given(self, numbers: Tensor) -> Array:
         """Return numbers of every class, which may be the caller's."""
-        array = numbers.numpy()
+        array = numbers.resolve_neg().numpy()
         return np.ascontiguousarray(array.T if self.first else array)
 
     def taken(self, numbers: Array, factor: Array | float) -> Tensor:
@@ -234,13 +234,13 @@ class Narrow(Maths[Array]):
         found = np.multiply(numbers.T if self.first else numbers, factor, order="C", dtype=numbers.dtype)
         return torch.from_numpy(found)
 
-    def rows(self, rows: Rows) -> Array:
+    def rows(self, made: RowMaker) -> Array:
         """Return all of them."""
-        return self.given(rows(slice(None)))
+        return self.given(made(slice(None)))
 
-    def column(self, rows: Rows) -> Array:
+    def column(self, made: RowMaker) -> Array:
         """Return all of them."""
-        return rows(slice(None)).numpy().reshape(self.each)
+        return made(slice(None)).numpy().reshape(self.each)
 
     def without(self, a: Array) -> Array:
         """Return it in two passes."""

@@ -108,7 +108,7 @@ class OnlineSmoothing(Criterion):
             return None
         sigma = self.smoothing.item()
         own, spread = (1.0, 1.0) if self.both else (1 - sigma, sigma)
-        rows = targets.row_maker(self.label_matrix, y, output)
+        rows = targets.row_maker(self.label_matrix, y, output.dtype)
         mixed = lambda: self._rows(y, own, spread, self.label_matrix, output)  # noqa: E731
         return kernels.soft_cross_entropy(output, y, rows, share, own, spread, mixed)
 

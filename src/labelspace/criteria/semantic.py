@@ -86,9 +86,10 @@ class SemanticSmoothing(Criterion):
             whole = targets.smoothed(self.relations.to(output.dtype), y, self.smoothing)
             return kernels.soft_cross_entropy(output, None, whole.__getitem__, share, mixed=lambda: whole)
         if (rule := self.rule) is not None:
-            made = lambda part: rule.rows(y[part]).to(output.dtype)  # noqa: E731
+            dtype = output.dtype  # alone: what backward keeps would keep the output
+            made = lambda part: rule.rows(y[part]).to(dtype)  # noqa: E731
             return kernels.soft_cross_entropy(output, y, made, share, 1 - sigma, sigma)
-        rows = targets.row_maker(self.relations, y, output)
+        rows = targets.row_maker(self.relations, y, output.dtype)
         mixed = lambda: self._rows(y, 1 - sigma, sigma, self.relations, output)  # noqa: E731
         return kernels.soft_cross_entropy(output, y, rows, share, 1 - sigma, sigma, mixed)
 

@@ -62,9 +62,9 @@ def smoothed(relations: Float[Tensor, "k k"], y: Tensor, smoothing: Tensor) -> F
     return smoothing * spread + (1 - smoothing) * membership(y, relations.shape[0], spread.dtype)
 
 
-def row_maker(matrix: Float[Tensor, "k d"], y: Tensor, like: Tensor) -> Callable[[slice], Tensor]:
+def row_maker(matrix: Float[Tensor, "k d"], y: Tensor, dtype: torch.dtype) -> Callable[[slice], Tensor]:
     """Return a function that makes rows of a constant matrix for some samples; a label that is no class is an error."""
-    return lambda part: torch.embedding(matrix, y[part]).to(like.dtype)
+    return lambda part: torch.embedding(matrix, y[part]).to(dtype)
 
 
 class TargetRows:
@@ -75,9 +75,7 @@ class TargetRows:
 
     def __init__(self) -> None:
         """Start with nothing kept."""
-        self._numbers: tuple[object, ...] = ()
-        self._relations: Tensor | int = 0
-        self._matrix = torch.empty(0)
+        self._kept: tuple[tuple[object, ...], Tensor | int, Tensor] = ((), 0, torch.empty(0))
 
     def __reduce__(self) -> tuple[type["TargetRows"], tuple[()]]:
         """Leave out of copies what was kept: versions of copied relations are counted from another start."""
@@ -98,10 +96,11 @@ class TargetRows:
         if classes * classes > IN_CACHE or version is None:
             return _mixed_rows(y, own, spread, relations, like)
         numbers = (own, spread, like.dtype, version)
-        if self._numbers != numbers or self._relations is not relations:
-            self._matrix = _mixed_rows(torch.arange(classes), own, spread, relations, like)
-            self._numbers, self._relations = numbers, relations
-        return torch.embedding(self._matrix, y)
+        of, made_of, matrix = self._kept  # read once: another thread may write it
+        if of != numbers or made_of is not relations:
+            matrix = _mixed_rows(torch.arange(classes), own, spread, relations, like)
+            self._kept = (numbers, relations, matrix)
+        return torch.embedding(matrix, y)
 
 
 def _version(tensor: Tensor) -> int | None:
