@@ -52,7 +52,7 @@ METHODS: dict[str, Callable[[], Criterion]] = {
     "lls top=32": lambda: LearnableSmoothing(ordinal(CLASSES), top=32),
     "kd, top-32 teacher": lambda: Distillation(CLASSES, temperature=2.0, hard=0.3),
     "labelemb rank=100": lambda: LabelEmbedding(CLASSES, in_features=FEATURES, rank=100),
-    "labelemb rank=100 head_rank=100": lambda: LabelEmbedding(CLASSES, in_features=FEATURES, rank=100, head_rank=100),
+    "labelemb rank=100 head_rank=0": lambda: LabelEmbedding(CLASSES, in_features=FEATURES, rank=100, head_rank=0),
 }
 
 

@@ -104,7 +104,7 @@ def every_step(names: list[str], folder: Path) -> None:
     spread = groups([list(range(start, start + 50)) for start in range(0, count, 50)], count)
     made = [SemanticSmoothing(order), SemanticSmoothing(spread), Distillation(names)]
     made += [LearnableSmoothing(names, rank=8), LearnableSmoothing(order, top=8)]
-    made += [LabelEmbedding(names, in_features=4, rank=8, head_rank=size) for size in (None, 2)]
+    made += [LabelEmbedding(names, in_features=4, rank=8, head_rank=size) for size in (0, 2)]
     known = {"semantic", "kd", "lls", "labelemb", *KEEPS_A_MATRIX}
     made += [criterion_class(name)(names) for name in methods() if name not in known]
     y = torch.arange(8) * 7 % count

@@ -1,9 +1,10 @@
 """What is taken home: the cheapest, and beside it what cannot be told from it."""
 
 import numpy as np
+import pytest
 import torch
 
-from labelspace.comparison.chosen import MOST, Offer, told_by
+from labelspace.comparison.chosen import MOST, Offer, is_worth_several, told_by
 from labelspace.comparison.chosen import alike as chosen
 
 
@@ -41,6 +42,16 @@ def test_of_rows_that_cost_the_same_everywhere_the_surest_stands_for_all() -> No
 def test_no_more_than_a_few_are_averaged() -> None:
     rows = [torch.eye(12, dtype=torch.float64)[place : place + 1] for place in range(12)]
     assert alike(rows, list(range(12))) == list(range(MOST))
+
+
+@pytest.mark.parametrize("cost", [0.1, 1 / 3, 2.0, 3e7])
+def test_one_sample_tells_nothing_whichever_way_its_standard_error_is_rounded(cost: float) -> None:
+    for samples in range(2, 400):
+        one, other = table([0.0] * samples), table([cost] + [0.0] * (samples - 1))
+        assert alike([other, one], [0.5, 0.5]) == [1, 0], samples
+        assert not is_worth_several(Offer(other, 0.5), Offer(one, 0.5)), samples
+    two = table([cost] * 2 + [0.0] * 298)
+    assert is_worth_several(Offer(two, 0.5), Offer(table([0.0] * 300), 0.5))
 
 
 def apart(differing: int, samples: int = 100) -> list[Offer]:

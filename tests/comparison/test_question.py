@@ -34,7 +34,10 @@ def test_classifiers_are_compared_as_ever() -> None:
 def test_sequences_have_methods_ranks_and_a_margin_of_their_own() -> None:
     found = Question(**ASKED, methods=()).about(dataset("sequences"))
     assert found.methods == ("onehot", "uniform", "labelemb", "lls")
-    assert found.options == {"margin": MARGIN, "method_options": {"labelemb": {"rank": 100}, "lls": {"rank": 64}}}
+    assert found.options == {
+        "margin": MARGIN,
+        "method_options": {"labelemb": {"rank": 100, "head_rank": 0}, "lls": {"rank": 64}},
+    }
 
 
 def test_what_was_said_stays() -> None:
@@ -42,7 +45,7 @@ def test_what_was_said_stays() -> None:
     found = Question(**ASKED, methods=(), options=options).about(dataset("sequences", 50))
     assert found.options["margin"] == 1.0
     assert found.options["method_options"] == {
-        "labelemb": {"rank": 50},
+        "labelemb": {"rank": 50, "head_rank": 0},
         "lls": {"rank": 8},
         "uniform": {"smoothing": 0.2},
     }

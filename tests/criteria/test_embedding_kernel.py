@@ -17,6 +17,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"beta": 0.25, "temperature": 0.5, "hinge": "absolute", "stop_targets": False},
     {"preset": "reference"},
     {"rank": 3},
+    {"rank": 3, "head_rank": 0},
     {"delay": 2},
 ]
 
@@ -29,7 +30,7 @@ def made(classes: int, **options: Any) -> tuple[LabelEmbedding, dict[str, Tensor
     output = torch.randn(12, classes, generator=generator, dtype=torch.float64)
     features = torch.randn(12, 5, generator=generator, dtype=torch.float64)
     with torch.no_grad():  # the second head is right for the first half
-        said = criterion.second_head(features).argmax(dim=1)
+        said = criterion._second(features, features.dtype).argmax(dim=1)
     y = torch.where(torch.arange(12) < 6, said, torch.arange(12) % classes)
     return criterion, {"output": output.requires_grad_(), "y": y, "features": features}
 

@@ -20,6 +20,7 @@ VARIANTS = [
     {"rank": 3},
     {"rank": 3, "preset": "paper"},
     {"rank": 3, "head_rank": 2},
+    {"rank": 3, "head_rank": 0},
     {"head_rank": 2, "preset": "paper"},
     {"beta": 0.25, "temperature": 5.0},
     {"beta": 0.25, "preset": "paper"},
@@ -142,6 +143,27 @@ def test_compressed_embedding_is_small() -> None:
     assert bool(torch.isfinite(loss))
 
 
+@pytest.mark.parametrize(
+    ("options", "between"),
+    [
+        ({}, None),
+        ({"rank": 3}, 3),
+        ({"rank": 5}, None),  # as many as the features: nothing would be saved
+        ({"rank": 3, "head_rank": 2}, 2),
+        ({"rank": 3, "head_rank": 0}, None),
+        ({"rank": 3, "preset": "paper"}, None),
+        ({"rank": 3, "preset": "reference", "head_rank": 2}, 2),
+        ({"head_rank": 2}, 2),
+    ],
+)
+def test_a_compressed_embedding_has_a_compressed_second_head(options: dict[str, Any], between: int | None) -> None:
+    criterion = LabelEmbedding(9, in_features=5, **options)
+    assert criterion.second_head.in_features == (between or 5)
+    assert hasattr(criterion, "narrow") == (between is not None)
+    if between:
+        assert criterion.narrow.weight.shape == (between, 5)
+
+
 def test_hinge_by_hand() -> None:
     # second head sure of class 0 with p2 = 0.95: the hinge at 0.9 adds 0.05, squared 0.0025
     logit = torch.log(torch.tensor(0.95 / 0.05))
@@ -185,6 +207,10 @@ def test_bad_options() -> None:
         LabelEmbedding(3, in_features=None)
     with pytest.raises(ValueError, match="`temperature` of LabelEmbedding"):
         LabelEmbedding(3, in_features=2, temperature=0)
+    with pytest.raises(ValueError, match="`head_rank` of LabelEmbedding must be a whole number of at least 0. Got -1"):
+        LabelEmbedding(3, in_features=2, head_rank=-1)
+    with pytest.raises(TypeError, match="`rank` of LabelEmbedding must be a whole number"):
+        LabelEmbedding(3, in_features=2, rank="3")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="`cap` of LabelEmbedding"):
         LabelEmbedding(3, in_features=2, cap=1.5)
     with pytest.raises(ValueError, match=r"`beta` of LabelEmbedding must be a number in \[0, 1\]. Got 2"):

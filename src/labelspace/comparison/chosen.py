@@ -64,9 +64,8 @@ def is_worth_several(one: Offer, several: Offer) -> bool:
         >>> is_worth_several(one, Offer(torch.zeros(1, 4), 0.5)), is_worth_several(one, same)
         (True, False)
     """
-    less = several.costs.double().mean(dim=0) - one.costs.double().mean(dim=0)
-    error = float(less.std()) / math.sqrt(len(less)) if len(less) > 1 else math.inf
-    return float(less.mean()) < -error
+    less = one.costs.double().mean(dim=0) - several.costs.double().mean(dim=0)
+    return len(less) > 1 and not _within(less)
 
 
 def told_by(offers: Sequence[Offer], names: Sequence[str], best: int, groups: Tensor | None = None) -> str:
@@ -100,6 +99,9 @@ def told_by(offers: Sequence[Offer], names: Sequence[str], best: int, groups: Te
 
 
 def _within(more: Tensor) -> bool:
-    """Return whether what a row costs more than the cheapest, sample by sample, may well be chance."""
+    """Return whether what a row costs more than the cheapest, sample by sample, may well be chance.
+
+    A difference on one sample alone is its own standard error, whichever way it is rounded: it is chance.
+    """
     error = float(more.std()) / math.sqrt(len(more)) if len(more) > 1 else 0.0
-    return float(more.mean()) <= error + 1e-12
+    return float(more.mean()) <= error * (1 + 1e-9)

@@ -68,14 +68,22 @@ class Question:
 
 
 def _ranked(methods: Sequence[str], given: Mapping[str, Mapping[str, object]], count: int) -> dict[str, object]:
-    """Return options of methods that would learn a number for every pair of tokens: a rank if nothing is asked."""
+    """Return options of methods that would learn a number for every pair of tokens: a rank if nothing is asked.
+
+    The second head of label embedding stays the paper's.
+    """
     named = [each for each in map(Named.read, methods) if each.method in RANKS]
     asked = {each.name: dict(given.get(each.name, {})) for each in named}
     return {
-        each.name: {"rank": min(RANKS[each.method], count), **asked[each.name]}
+        each.name: {**_small(each.method, count), **asked[each.name]}
         for each in named
         if not SMALLER.intersection(asked[each.name])
     }
+
+
+def _small(method: str, count: int) -> dict[str, object]:
+    rank = {"rank": min(RANKS[method], count)}
+    return {**rank, "head_rank": 0} if method == "labelemb" else rank
 
 
 def _plain(value: object) -> object:

@@ -36,8 +36,9 @@ class LabelEmbedding(Criterion):
         cap: α in [0, 1], where the hinge on the second head's confidence begins.
         init_scale: E starts at this times the identity. At 1 softmax(E) puts only 0.23 on the class at K=10.
         rank: ``E[y] = ReLU(A_y·B)`` with h = rank columns, for many classes.
-        head_rank: ``z2 = V·(U·features) + b`` with so many numbers between, which the paper does not do: of many
-            classes the second head is otherwise another layer as large as the model's last.
+        head_rank: ``z2 = V·(U·features) + b`` with so many numbers between. Left out it is ``rank``, if that is given
+            and less than ``in_features``: of many classes the second head is otherwise another layer as large as the
+            model's last. The paper has such a layer, and so have its presets; 0 asks for it.
         beta: β in [0, 1], weighs the first two terms by β and 1−β; left out they weigh 1 each (½ in ``"reference"``).
         hinge: ``"linear"``, ``"squared"``, or ``"absolute"`` for ``|p2_y − cap|``.
         delay: so many training calls go by before the second term, H(ê,p1), has a weight.
@@ -121,7 +122,8 @@ class LabelEmbedding(Criterion):
         if delay:
             self.register_buffer("calls_seen", torch.zeros((), dtype=torch.int64))
         hinge = ("absolute" if of_sequences else "linear") if hinge is None else hinge
-        self.in_features, self.rank, self.head_rank, self.relu = in_features, rank, head_rank, True
+        self.in_features, self.rank, self.relu = in_features, rank, True
+        self.head_rank = 0 if head_rank is None and common.get("preset") else head_rank
         self.init_scale = _checks.number(type(self).__name__, "init_scale", init_scale)
         if rank is not None and self.init_scale != 1:
             remedy = "A compressed embedding has no diagonal to scale."
@@ -163,17 +165,19 @@ class LabelEmbedding(Criterion):
             remedy = "It is the width of the features that the second head reads."
             raise _checks.fail(owner, "in_features", "given unless `pretrained` is", None, remedy)
         width = _checks.whole(owner, "in_features", self.in_features, low=1)
-        if self.head_rank is not None:
-            width = _checks.whole(owner, "head_rank", self.head_rank, low=1)
-            self.narrow = nn.Linear(self.in_features, width, bias=False)
-        self.second_head = nn.Linear(width, count)
-        if self.rank is None:
+        rank = None if self.rank is None else _checks.whole(owner, "rank", self.rank, low=1)
+        if self.head_rank is None:
+            self.head_rank = rank if rank is not None and rank < width else 0
+        between = _checks.whole(owner, "head_rank", self.head_rank)
+        if between:
+            self.narrow = nn.Linear(width, between, bias=False)
+        self.second_head = nn.Linear(between or width, count)
+        if rank is None:
             _room.check_state(owner, count)
             self.embedding = nn.Parameter(self.init_scale * torch.eye(count))
         else:
-            size = _checks.whole(owner, "rank", self.rank, low=1)
-            self.factor = nn.Parameter(torch.randn(count, size))
-            self.basis = nn.Parameter((2 * torch.rand(size, count) - 1) / size**0.5)
+            self.factor = nn.Parameter(torch.randn(count, rank))
+            self.basis = nn.Parameter((2 * torch.rand(rank, count) - 1) / rank**0.5)
 
     def terms(self, output: Tensor, y: Tensor, *, features: Tensor | None = None) -> list[Term]:
         """Return the five terms: the first two and the next two share a pass each."""
@@ -223,7 +227,7 @@ class LabelEmbedding(Criterion):
             expected = f"of width in_features={self.in_features}"
             raise _checks.fail(type(self).__name__, "features", expected, f"shape {tuple(features.shape)}")
         seen, head = features.detach(), self.second_head
-        if self.head_rank is not None:
+        if self.head_rank:
             seen = nn.functional.linear(seen, self.narrow.weight.to(dtype))
         return nn.functional.linear(seen, head.weight.to(dtype), head.bias.to(dtype))
 

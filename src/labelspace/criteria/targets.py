@@ -17,6 +17,7 @@ from labelspace._devices import IN_CACHE
 from labelspace.space import LabelSpace
 
 IGNORED = -100  # the class of samples that do not count, where nothing else is said: torch's
+KEPT = 2**20  # entries of rows of all classes that are kept
 
 
 def is_soft(y: Tensor) -> bool:
@@ -70,12 +71,13 @@ def row_maker(matrix: Float[Tensor, "k d"], y: Tensor, dtype: torch.dtype) -> Ca
 class TargetRows:
     """Rows ``own·δ_y + spread·A[y]`` for class indices, on the CPU.
 
-    Of a matrix that stays in the cache all rows are made once and kept until A or one of the numbers is another.
+    Asked a second time for the same, it makes the rows of all classes and keeps them, 4 MiB at the most, until A or one
+    of the numbers is another.
     """
 
     def __init__(self) -> None:
         """Start with nothing kept."""
-        self._kept: tuple[tuple[object, ...], Tensor | int, Tensor] = ((), 0, torch.empty(0))
+        self._kept: tuple[tuple[object, ...], Tensor | int, Tensor | None] = ((), 0, None)
 
     def __reduce__(self) -> tuple[type["TargetRows"], tuple[()]]:
         """Leave out of copies what was kept: versions of copied relations are counted from another start."""
@@ -93,11 +95,15 @@ class TargetRows:
         """
         classes = relations if isinstance(relations, int) else relations.shape[0]
         version = 0 if isinstance(relations, int) else _version(relations)
-        if classes * classes > IN_CACHE or version is None:
+        # even rows are filled faster than they are read from further away than the nearest cache
+        if version is None or classes * classes > (IN_CACHE if isinstance(relations, int) else KEPT):
             return _mixed_rows(y, own, spread, relations, like)
         numbers = (own, spread, like.dtype, version)
         of, made_of, matrix = self._kept  # read once: another thread may write it
         if of != numbers or made_of is not relations:
+            self._kept = (numbers, relations, None)
+            return _mixed_rows(y, own, spread, relations, like)
+        if matrix is None:
             matrix = _mixed_rows(torch.arange(classes), own, spread, relations, like)
             self._kept = (numbers, relations, matrix)
         return torch.embedding(matrix, y)
