@@ -82,8 +82,8 @@ def _ranked(methods: Sequence[str], given: Mapping[str, Mapping[str, object]], c
 
 
 def _small(method: str, count: int) -> dict[str, object]:
-    rank = {"rank": min(RANKS[method], count)}
-    return {**rank, "head_rank": 0} if method == "labelemb" else rank
+    head: dict[str, object] = {"head_rank": 0} if method == "labelemb" else {}
+    return {"rank": min(RANKS[method], count), **head}
 
 
 def _plain(value: object) -> object:
