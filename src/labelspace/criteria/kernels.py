@@ -171,7 +171,7 @@ def focal(output: Tensor, y: Tensor, gamma: float, share: Share, careful: Callab
         others, ahead = _others(do, output)
         rest, log_p = do.sigmoid(-ahead), do.log_sigmoid(ahead)
         damping = rest**gamma
-        slope = (do.sigmoid(ahead) * log_p * gamma - rest) * damping
+        slope = (do.exp(log_p) * log_p * gamma - rest) * damping
         gradient = others.e
         gradient *= -slope / others.total
         return -damping * log_p, [do.put_(gradient, slope)]
@@ -188,14 +188,18 @@ def _others(do: Maths[Numbers], output: Numbers) -> tuple[Softmax[Numbers], Numb
 def confident(output: Tensor, y: Tensor, strength: float, share: Share, careful: Callable[[Tensor], Tensor]) -> Tensor:
     """Return ``Σ share·(−log p_y + β·Σ_k p_k log p_k)``; by z: ``p − δ_y + β·p·(log p − Σ p log p)``."""
 
+    if strength == 0:
+        return cross_entropy(output, y, share)
+
     def quick(do: Maths[Numbers], output: Numbers) -> Parts:
-        p, log_p = _probabilities(do, output)
-        own, weighed = do.at(log_p), log_p
-        weighed *= p  # before the strength, with which the lowest numbers would be infinite
-        entropy = do.sum(weighed)
-        weighed *= strength
-        do.add_product_(weighed, p, 1 - strength * entropy)
-        return strength * entropy - own, [do.add_at_(weighed, -1.0)]
+        soft = do.softmax(output)
+        p, log_p = soft.e, soft.shifted
+        p *= strength / soft.total  # β·p; β·log p would be infinite of the lowest numbers
+        log_p -= do.log(soft.total)
+        own, entropy = do.at(log_p), do.dot(p, log_p)
+        log_p += (1 - entropy) / strength
+        log_p *= p
+        return entropy - own, [do.add_at_(log_p, -1.0)]
 
     return known(quick, careful, y, share, output)
 
