@@ -66,8 +66,8 @@ def takes(criterion: Criterion) -> bool:
     """Return whether ``linear_loss`` can do without all scores: a sample is looked at alone, and nothing is kept of it.
 
     Example:
-        >>> from labelspace import OneHot, OnlineLabelSmoothing
-        >>> takes(OneHot(3)), takes(OnlineLabelSmoothing(3))
+        >>> from labelspace import OneHot, OnlineSmoothing
+        >>> takes(OneHot(3)), takes(OnlineSmoothing(3))
         (True, False)
     """
     # extras get no gradient here, which is right where a method keeps it from them
