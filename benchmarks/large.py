@@ -1,8 +1,8 @@
 """What tens of thousands of classes cost: the step of learned labels, linear layer and loss in one, and builders.
 
-Run ``python benchmarks/large.py [--what optimizer step memory builders] [--repeats 7]``. One thread. Times are medians
-of CPU time, rivals interleaved in one process. Memory is the highest resident size of a process of its own, less that
-before, less the gradients, which are the result.
+Run ``python benchmarks/large.py [--what optimizer step memory builders epoch] [--repeats 7]``. One thread. Times are
+medians of CPU time, rivals interleaved in one process. Memory is the highest resident size of a process of its own,
+less that before, less the gradients, which are the result; of an epoch of training these are in it.
 """
 
 import argparse
@@ -223,22 +223,32 @@ def memory(repeats: int) -> None:
         found: dict[str, list[list[float]]] = {kind: [] for kind in kinds}
         for _ in range(max(1, repeats // 3)):
             for kind in kinds:
-                command = [sys.executable, __file__, "--process", name, kind]
-                done = subprocess.run(command, capture_output=True, text=True, check=True)
-                found[kind].append([float(number) for number in done.stdout.split()])
+                found[kind].append(in_process(name, kind))
         times = {kind: median(run[0] for run in runs) for kind, runs in found.items()}
         sizes = {kind: median(run[1] for run in runs) for kind, runs in found.items()}
         for kind in kinds[1:]:
-            row = {
-                "what": f"linear + loss, N=1,024, {name}, {kind}",
-                "step_ms": round(1e3 * times[kind]),
-                "rival_ms": round(1e3 * times["whole"]),
-                "ratio": round(times[kind] / times["whole"], 2),
-                "memory_mib": round(sizes[kind]),
-                "rival_memory_mib": round(sizes["whole"]),
-            }
-            print(row, flush=True)
-            record("large", row)
+            show_pair(f"linear + loss, N=1,024, {name}, {kind}", kind, times, sizes)
+
+
+def in_process(name: str, kind: str) -> list[float]:
+    """Return CPU seconds and memory as a process of its own has them."""
+    command = [sys.executable, __file__, "--process", name, kind]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return [float(number) for number in done.stdout.split()]
+
+
+def show_pair(what: str, kind: str, times: dict[str, float], sizes: dict[str, float]) -> None:
+    """Print and record a line beside the form that makes all scores."""
+    row = {
+        "what": what,
+        "step_ms": round(1e3 * times[kind]),
+        "rival_ms": round(1e3 * times["whole"]),
+        "ratio": round(times[kind] / times["whole"], 2),
+        "memory_mib": round(sizes[kind]),
+        "rival_memory_mib": round(sizes["whole"]),
+    }
+    print(row, flush=True)
+    record("large", row)
 
 
 def builders(repeats: int) -> None:
@@ -254,6 +264,35 @@ def builders(repeats: int) -> None:
         record("large", row)
 
 
+def one_epoch(batch: int, kind: str) -> None:
+    """Print CPU seconds and the highest memory of an epoch of the training engine: four batches, a linear network."""
+    from labelspace.data.dataset import Dataset, Split
+    from labelspace.data.normalize import Normalize
+    from labelspace.training import build, chunks, config, loop
+
+    chunks.LARGE = 0 if kind == "chunks" else 2**60
+    torch.manual_seed(0)
+    x, y = torch.randn(4 * batch, FEATURES), torch.randint(CLASSES, (4 * batch,))
+    rest, scale = Split(x[:0], y[:0]), Normalize("table", torch.zeros(FEATURES), torch.ones(FEATURES))
+    dataset = Dataset(Split(x, y), rest, rest, tuple(map(str, range(CLASSES))), "table", {}, scale, key="synthetic")
+    options = {"method": "uniform", "model": "linear", "optimizer": "sgd", "epochs": 1, "batch_size": batch}
+    made = loop.Loop(build.prepare(config.make_config(data="synthetic", **options), dataset))
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+    before, start = resident("VmRSS"), time.thread_time()
+    made.run()
+    print(time.thread_time() - start, resident("VmHWM") - before)
+
+
+def epoch(repeats: int) -> None:
+    """Print what an epoch of training costs in chunks, and with all scores."""
+    kinds = ("whole", "chunks")
+    for batch in (256, 512, 1024):
+        runs = {kind: [in_process(f"epoch {batch}", kind) for _ in range(max(1, repeats // 3))] for kind in kinds}
+        times, sizes = ({kind: median(run[part] for run in runs[kind]) for kind in kinds} for part in (0, 1))
+        show_pair(f"epoch of training, 4 batches, N={batch:,}, uniform, chunks", "chunks", times, sizes)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--what", nargs="+", default=["builders", "optimizer", "step", "memory"])
@@ -262,7 +301,8 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     if options.process:
-        one_process(*options.process)
+        name, kind = options.process
+        one_epoch(int(name.split()[1]), kind) if name.startswith("epoch ") else one_process(name, kind)
         return
     for what in options.what:
         globals()[what](options.repeats)

@@ -62,6 +62,19 @@ def linear_loss(
     return loss.reshape(shape) if criterion.reduction == "none" else loss
 
 
+def takes(criterion: Criterion) -> bool:
+    """Return whether ``linear_loss`` can do without all scores: a sample is looked at alone, and nothing is kept of it.
+
+    Example:
+        >>> from labelspace import OneHot, OnlineSmoothing
+        >>> takes(OneHot(3)), takes(OnlineSmoothing(3))
+        (True, False)
+    """
+    # extras get no gradient here, which is right where a method keeps it from them
+    whole = bool(criterion.needs) and not criterion.stops_gradient
+    return criterion.scope == "sample" and not criterion.statistics and not criterion.random and not whole
+
+
 def _flat(value: Tensor | TopTargets, shape: torch.Size) -> Tensor | TopTargets:
     if isinstance(value, TopTargets):
         return value.flat()
@@ -70,9 +83,7 @@ def _flat(value: Tensor | TopTargets, shape: torch.Size) -> Tensor | TopTargets:
 
 def _check(criterion: Criterion, features: Tensor, weight: Tensor) -> None:
     owner = "linear_loss"
-    # extras get no gradient here, which is right where a method keeps it from them
-    whole = bool(criterion.needs) and not criterion.stops_gradient
-    if criterion.scope != "sample" or criterion.statistics or criterion.random or whole:
+    if not takes(criterion):
         expected = "a method that looks at one sample at a time and remembers nothing of it"
         remedy = "Call it as criterion(head(features), y)."
         raise _checks.fail(owner, "criterion", expected, type(criterion).__name__, remedy)

@@ -45,8 +45,13 @@ class Network(nn.Module):
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return the output of the head, and the features it was given."""
-        features = self.body(x)
+        features = self.features(x)
         return self.head(features), features
+
+    def features(self, x: Tensor) -> Tensor:
+        """Return what the head reads."""
+        features: Tensor = self.body(x)
+        return features
 
     def head_weight(self) -> Tensor:
         """Return the weights of the last linear layer."""

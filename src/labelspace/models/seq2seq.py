@@ -155,6 +155,11 @@ class Seq2Seq(nn.Module):
 
     def forward(self, batch: Sentences) -> tuple[Tensor, Tensor]:
         """Return output and features of the real targets, each after the true tokens before it."""
+        features = self.features(batch)
+        return self.head(features), features
+
+    def features(self, batch: Sentences) -> Tensor:
+        """Return what the head reads of the real targets."""
         state = self.begin(batch.source, batch.lengths)
         states, _, _ = self._decoded(batch.previous, state)
         seen = torch.cat([self._attended(states, state), states], dim=2).flatten(0, 1)
@@ -181,7 +186,7 @@ class Seq2Seq(nn.Module):
         queries = texts.new_zeros(len(state.memory), int(place.max()) + 1, texts.shape[1])
         queries[state.row, place] = texts
         seen = torch.cat([self._attended(queries, state)[state.row, place], texts], dim=1)
-        return self._finished(seen)[0], state._replace(hidden=hidden, cell=cell)
+        return self.head(self._finished(seen)), state._replace(hidden=hidden, cell=cell)
 
     def chosen(self, state: State, rows: Tensor) -> State:
         """Return these texts of a state, in this order; sources that none of them needs are left behind."""
@@ -215,9 +220,10 @@ class Seq2Seq(nn.Module):
         # scale=1: the product with the keys is Luong's "general" score
         return scaled_dot_product_attention(states, state.keys, state.memory, attn_mask=mask, scale=1.0)
 
-    def _finished(self, seen: Tensor) -> tuple[Tensor, Tensor]:
-        features = self.dropout(torch.tanh(self.combine(seen)))
-        return self.head(features), features
+    def _finished(self, seen: Tensor) -> Tensor:
+        """Return features."""
+        features: Tensor = self.dropout(torch.tanh(self.combine(seen)))
+        return features
 
 
 def _joined(last: Tensor) -> Tensor:

@@ -144,9 +144,13 @@ class Translation(nn.Module):
 
     def forward(self, batch: Sentences) -> tuple[Tensor, Tensor]:
         """Return output and features of the real targets, each after the true tokens before it."""
-        read = self.begin(batch.source, batch.lengths)
-        features = self._decoded(read.memory, read.present, batch.previous).flatten(0, 1).index_select(0, batch.kept)
+        features = self.features(batch)
         return self.head(features), features
+
+    def features(self, batch: Sentences) -> Tensor:
+        """Return what the head reads of the real targets."""
+        read = self.begin(batch.source, batch.lengths)
+        return self._decoded(read.memory, read.present, batch.previous).flatten(0, 1).index_select(0, batch.kept)
 
     def begin(self, source: Tensor, lengths: Tensor) -> Written:
         """Return the state after reading sources."""

@@ -14,7 +14,7 @@ from labelspace.augment.named import Augment
 from labelspace.criteria.targets import IGNORED
 from labelspace.learner import Learner
 from labelspace.models import fit_inputs
-from labelspace.training import checkpoint
+from labelspace.training import checkpoint, chunks
 from labelspace.training.build import Job, Outline, make_learner, training_labels
 from labelspace.training.config import Config, generator, stream_seed
 from labelspace.training.feed import Feed, autocast, fit_labels, to_minimise
@@ -111,12 +111,13 @@ class Loop:
         if self.teacher is not None:
             with torch.no_grad():
                 extras["teacher"] = self.teacher(x)
+        # before the loss, which may bring gradients of its own: those of the last step would lie beside them
+        self.optimizer.zero_grad()
         loss = self._loss(x, y, extras)
         mean = _mean_over_ranks(loss, self.total.dtype)
         if self.device.type == "cpu":
             self._check(float(mean))
         self.total = self.total + mean * samples
-        self.optimizer.zero_grad()
         self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
         self.scaler.unscale_(self.optimizer)
         if self.config.head_l2:
@@ -160,6 +161,8 @@ class Loop:
     def _loss(self, x: object, y: Tensor, extras: dict[str, Tensor]) -> Tensor:
         try:
             with autocast(self.config, self.device):
+                if chunks.serve(self.learner, self.config, len(y)):
+                    return chunks.loss(self.learner, x, y, extras)
                 loss: Tensor = self.call(x, y, **extras)
                 return loss
         except ValueError as error:
