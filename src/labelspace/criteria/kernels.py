@@ -187,7 +187,6 @@ def _others(do: Maths[Numbers], output: Numbers) -> tuple[Softmax[Numbers], Numb
 
 def confident(output: Tensor, y: Tensor, strength: float, share: Share, careful: Callable[[Tensor], Tensor]) -> Tensor:
     """Return ``Σ share·(−log p_y + β·Σ_k p_k log p_k)``; by z: ``p − δ_y + β·p·(log p − Σ p log p)``."""
-
     if strength == 0:
         return cross_entropy(output, y, share)
 
