@@ -54,11 +54,12 @@ def embedded(
     def quick(do: Maths[Numbers], output: Numbers, second: Numbers, logits: Numbers) -> Parts:
         first, other, label = do.softmax(output), do.softmax(second), do.softmax(logits)
         counted, soft, log_soft = do.column(counts.__getitem__), label.e, label.shifted
-        soft /= label.total
+        soft *= 1 / label.total
         log_soft -= do.log(label.total)
-        q = do.exp(other.shifted * (1 / weights.temperature))
+        surprise, cooled = do.log(other.total) - do.at(other.shifted), other.shifted
+        cooled *= 1 / weights.temperature
+        q = do.exp(cooled)
         q_total = do.sum(q)
-        surprise = do.log(other.total) - do.at(other.shifted)
         hinge, slope = _hinge(do.exp(-surprise), weights)
         last, expected = do.dot(q, log_soft) / q_total, do.dot(soft, first.shifted)
         values = _first(do, first, expected, weights) + surprise + hinge - last * counted
@@ -69,10 +70,11 @@ def embedded(
         do.add_at_(to_second, slope - 1)
         change = None if weights.stopped else soft * (expected - first.shifted)
         to_label *= counted
-        do.add_product_(to_label, q, counted / q_total, -1.0)
+        q *= counted / q_total
+        to_label -= q
         if change is not None:
             do.add_(to_label, change, weights.spread)
-            do.add_product_(to_second, q * (last - log_soft), counted / q_total, 1 / weights.temperature)
+            do.add_product_(to_second, q, last - log_soft, 1 / weights.temperature)
         return values, [to_output, to_second, to_label]
 
     return known(quick, careful, y, share, output, second, logits)

@@ -124,26 +124,37 @@ def learnt_terms(
 ) -> Tensor:
     """Return ``Σ share·values`` of ``divergences.learnt_terms``, whose letters and derivation are these too."""
     alpha, (first, second, third, fourth) = smoothing.item(), coefficients.tolist()
+    alike = first == fourth and second == third  # what stands at t and at p is one but for its sign
 
     def quick(do: Maths[Numbers], output: Numbers, logits: Numbers) -> Parts:
         p, log_p = _probabilities(do, output)
-        q, log_t = _probabilities(do, logits, math.log(alpha))
-        mine = do.at(q) * alpha
+        target, log_t = _probabilities(do, logits, math.log(alpha))
+        target *= alpha
+        mine = do.at(target)  # α·q, which the label itself comes on top of
         own = mine + (1 - alpha)
+        do.put_(target, own)
         do.put_(log_t, do.log(own))
-        target = do.put_(q * alpha, own)
-        inner = do.add_(log_p * third, log_t, -fourth)
-        inner *= p
-        mean = do.sum(inner)
-        outer = log_t
+        inner = None if alike else do.add_(log_p * -third, log_t, fourth)  # of p, with its sign turned round
+        outer = log_t  # of t
         outer *= first
         do.add_(outer, log_p, -second)
+        if inner is None:
+            inner = outer * p
+        else:
+            inner *= p
         outer *= target
+        mean = -do.sum(inner)
         values = do.sum(outer) + mean
-        to_output = do.add_(do.add_product_(inner, p, mean - second, -1.0), target, -second)
         by_log_t = do.add_(do.add_(outer, target, first), p, -fourth)
-        do.put_(by_log_t, do.at(by_log_t) * mine / own)
-        return values, [to_output, do.add_product_(by_log_t, q, do.sum(by_log_t), -1.0)]
+        to_output = p
+        to_output *= second - mean
+        to_output -= inner
+        do.add_(to_output, target, -second)
+        by_own = do.put_(by_log_t, do.at(by_log_t) * mine / own)
+        total, last = do.sum(by_own) / alpha, do.at(by_own)
+        target *= total
+        by_own -= target
+        return values, [to_output, do.put_(by_own, last - total * mine)]
 
     def careful(output: Tensor, logits: Tensor) -> Tensor:
         return divergences.learnt_terms(output, logits, y, smoothing, coefficients)
@@ -155,7 +166,7 @@ def _probabilities(do: Maths[Numbers], z: Numbers, more: float = 0.0) -> tuple[N
     """Return p and ``log p + more``, new numbers both."""
     soft = do.softmax(z)
     p, log_p = soft.e, soft.shifted
-    p /= soft.total
+    p *= 1 / soft.total
     log_p -= do.log(soft.total) - more
     return p, log_p
 
@@ -229,15 +240,15 @@ def ranked(
 
     def quick(do: Maths[Numbers], output: Numbers) -> Parts:
         others, ahead = _others(do, output)
-        of_others = do.rows(mass)
-        own = do.at(of_others)
-        of_others = do.put_(of_others * 1, 0.0)  # of a copy: rows may be the caller's
-        total, rest = do.sum(of_others), do.sigmoid(-ahead)
+        masses = do.rows(mass)
+        own = do.at(masses)
+        do.put_(others.shifted, 0.0)  # so that what the class has there does not count
+        total, rest = do.sum(masses) - own, do.sigmoid(-ahead)
         entropy = do.column(known_sum) - own * do.log(own)
-        across = (entropy - do.dot(others.shifted, of_others)) / total - do.log(total) + do.log(others.total)
+        across = (entropy - do.dot(others.shifted, masses)) / total - do.log(total) + do.log(others.total)
         gradient = others.e
         gradient *= (rest + strength) / others.total
-        do.add_product_(gradient, of_others, -strength / total)
+        do.add_product_(gradient, masses, -strength / total)
         return across * strength - do.log_sigmoid(ahead), [do.put_(gradient, -rest)]
 
     return known(quick, careful, y, share, output)

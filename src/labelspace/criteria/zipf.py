@@ -2,6 +2,7 @@
 
 import functools
 import math
+import sys
 from typing import Unpack, final
 
 import numpy as np
@@ -16,6 +17,7 @@ from labelspace.sources.matrices import even
 from labelspace.space import LabelSpace
 
 SORTED = 2**16  # scores that are sorted at a time
+UPPER = int(sys.byteorder == "little")  # where the upper half of a word lies
 
 
 @final
@@ -157,7 +159,8 @@ def _rank(scores: Tensor, mass: Tensor, sums: Tensor, falling: NDArray[np.float3
     words |= np.arange(words.shape[1])
     words.sort(axis=1)
     by_place = torch.empty_like(mass).copy_(torch.from_numpy(falling))
-    tied = np.flatnonzero((words.reshape(-1)[1:] ^ words.reshape(-1)[:-1]).view(np.uint64) <= 0xFFFFFFFF) + 1
+    upper = words.reshape(-1).view(np.int32)[UPPER::2]
+    tied = np.flatnonzero(upper[1:] == upper[:-1]) + 1
     tied = tied[tied % words.shape[1] != 0]  # the last of a row and the first of the next are no pair
     if len(tied):
         # a run of equals, which are few, has the rank of the place before its first
