@@ -24,6 +24,7 @@ from labelspace.criteria import Criterion
 from results import HERE, write
 
 OPTIONS: dict[str, dict[str, object]] = {"lls rank 64": {"rank": 64}, "labelemb rank 100": {"rank": 100}}
+HAND = " by hand"
 BY_RULE = "semantic by rule"  # its rows are made for every batch, from an order
 # K × K numbers, which by hand are as many again; those with a gradient need as much for it, adaptive labels four tables
 LARGEST = {"semantic": 10_000, "ols": 10_000, "lls": 1000, "labelemb": 1000, "lwal": 1000}
@@ -164,6 +165,10 @@ def training_steps(methods: list[str], seconds: float) -> dict[str, list[Timing]
             learner = Learner(make(), built(name, 10, {**OPTIONS.get(name, {}), **options}))
             loss = lambda learner=learner, x=x: learner(x, y)  # noqa: E731
             passes[name] = _training(loss, learner.parameter_groups())
+            hand, learned = BY_HAND[name](10, torch.full((10, 10), 0.1), torch.randn(32, width))
+            model = make()
+            loss = lambda model=model, hand=hand, x=x: hand(model(x)[0], y)  # noqa: E731
+            passes[f"{name}{HAND}"] = _training(loss, [*model.parameters(), *learned])
         found[network] = summarised(interleaved(passes, seconds=seconds), 10)
     return found
 
@@ -208,8 +213,10 @@ def loss_rows(options: argparse.Namespace, classes: int, threads: int) -> list[d
 def step_rows(options: argparse.Namespace, threads: int) -> list[dict[str, object]]:
     """Print and return one row for each network and method."""
     rows, methods = [], [name for name in options.methods.split(",") if fits(name, 10)]
-    for network, timings in training_steps(methods, options.seconds).items():
-        rows += [row_of(network, each.name, each, 32, threads) for each in timings[1:]]
+    for network, (_, *timings) in training_steps(methods, options.seconds).items():
+        hand = {each.name: round(each.ratio, 3) for each in timings}
+        own = [each for each in timings if not each.name.endswith(HAND)]
+        rows += [{**row_of(network, each.name, each, 32, threads), "by_hand": hand[each.name + HAND]} for each in own]
     for row in rows:
         print(*(value for value in row.values() if value is not None), sep="  ", flush=True)
     return rows

@@ -90,20 +90,21 @@ class Learner(nn.Module):
         """
         inputs, y, named = _labels(inputs, named)
         extras = {name: named.pop(name) for name in EXTRAS if name in named} if named else {}
-        dense = y is not None and self.criterion.dense_features
-        returned = (getattr(self.model, "at_positions", self.model) if dense else self.model)(*inputs, **named)
+        model, criterion = self.model, self.criterion  # once: a module looks long for its modules
+        dense = y is not None and criterion.dense_features
+        returned = (getattr(model, "at_positions", model) if dense else model)(*inputs, **named)
         output = output_of("Learner", returned, self._output)
         if y is None:
-            return self.criterion.scores(output)
-        if "features" in self.criterion.needs and "features" not in extras:
+            return criterion.scores(output)
+        if "features" in criterion.needs and "features" not in extras:
             features = features_of("Learner", returned, output, self._features)
             extras = extras if features is None else {**extras, "features": features}
-        loss = self.criterion(output, y, **extras)
+        loss = criterion(output, y, **extras)
         assert isinstance(loss, Tensor)
         if not scores:
             return loss
         with torch.no_grad():
-            return loss, self.criterion.scores(output.detach())
+            return loss, criterion.scores(output.detach())
 
     def predict(self, *inputs: Any, **named: Any) -> Tensor:
         """Return predicted class indices; what is not finite is met as in ``Criterion.predict``.

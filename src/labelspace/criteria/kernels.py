@@ -128,8 +128,7 @@ def learnt_terms(
 
     def quick(do: Maths[Numbers], output: Numbers, logits: Numbers) -> Parts:
         p, log_p = _probabilities(do, output)
-        target, log_t = _probabilities(do, logits, math.log(alpha))
-        target *= alpha
+        target, log_t = _probabilities(do, logits, alpha)
         mine = do.at(target)  # α·q, which the label itself comes on top of
         own = mine + (1 - alpha)
         do.put_(target, own)
@@ -162,12 +161,12 @@ def learnt_terms(
     return known(quick, careful, y, share, output, logits)
 
 
-def _probabilities(do: Maths[Numbers], z: Numbers, more: float = 0.0) -> tuple[Numbers, Numbers]:
-    """Return p and ``log p + more``, new numbers both."""
+def _probabilities(do: Maths[Numbers], z: Numbers, times: float = 1.0) -> tuple[Numbers, Numbers]:
+    """Return ``times·p`` and its logarithm, new numbers both."""
     soft = do.softmax(z)
     p, log_p = soft.e, soft.shifted
-    p *= 1 / soft.total
-    log_p -= do.log(soft.total) - more
+    p *= times / soft.total
+    log_p -= do.log(soft.total) - math.log(times)
     return p, log_p
 
 
