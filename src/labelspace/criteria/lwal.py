@@ -162,7 +162,7 @@ class AdaptiveLabels(Criterion):
         if not alone or isinstance(share, Tensor) or targets.is_soft(y):
             return None
         self._warn_once(len(output))
-        before, update, through = self.label_matrix, bool(self._due()), self.grad == "through"
+        before, update, through = self.label_matrix, self._is_due(), self.grad == "through"
 
         def careful(output: Tensor) -> Tensor:
             # from what was there at the time of the loss: by now the labels are committed and the step is another
@@ -179,6 +179,11 @@ class AdaptiveLabels(Criterion):
 
     def _due(self) -> Tensor:
         return (self.step >= self.warmup) & ((self.step - self.warmup) % self.every == 0)
+
+    def _is_due(self) -> bool:
+        """Return the same where the step may be looked at, which takes a fraction of the time."""
+        late = int(self.step) - self.warmup
+        return late >= 0 and late % self.every == 0
 
     def _updated(self, sums: Tensor, counts: Tensor) -> Tensor:
         """Return the labels for this step, from this batch's class sums."""
@@ -235,7 +240,7 @@ class AdaptiveLabels(Criterion):
         new = {"running_mean": self.running_mean.to(sums.dtype).index_copy(0, rows, running), "step": self.step + 1}
         if len(rows):
             new["running_count"] = old + counts
-        if bool(self._due()):
+        if self._is_due():
             new["label_matrix"] = self.label_matrix.to(sums.dtype).index_copy(0, rows, sums / added)
         return new
 

@@ -117,8 +117,9 @@ class Statistics(nn.Module):
         """Forget what was observed; the memory stays."""
         self.alone, self.saved = False, {}
         self.sums = {name: torch.zeros_like(total) for name, total in self.sums.items()}
-        self.tables = {name: torch.zeros_like(table) for name, table in self.tables.items()}
-        self.seen = torch.zeros_like(self.seen)
+        if self.tables:
+            self.tables = {name: torch.zeros_like(table) for name, table in self.tables.items()}
+            self.seen = torch.zeros_like(self.seen)
 
     def gather(self) -> None:
         """Bring together what all ranks have seen, so that the checkpoint of any of them holds everything."""
@@ -291,4 +292,4 @@ class StatisticsModule(OptionsModule):
             elif name in self._parameters:
                 _sharded.put(value, self.get_parameter(name))
             else:
-                setattr(self, name, value.to(getattr(self, name)))
+                self._buffers[name] = value.to(self._buffers[name])  # a module looks long for where a name belongs
