@@ -15,6 +15,7 @@ from collections.abc import Callable
 from statistics import median
 
 import torch
+from by_hand import BY_HAND, Made
 from torch import Tensor, nn
 
 from labelspace import (
@@ -192,20 +193,60 @@ def teacher_of(samples: int) -> TopTargets:
     return TopTargets((first + 7 * torch.arange(32)) % CLASSES, values)
 
 
+def ordered_by_hand(output: Tensor, y: Tensor) -> Tensor:
+    """Return smoothing by an order as one would type it: a target of every class for each sample."""
+    steps = (torch.arange(CLASSES) - y[:, None]).abs().float()
+    near = torch.where(steps > 0, 1 / steps, 0.0)
+    target = 0.1 * near / near.sum(dim=1, keepdim=True)
+    return nn.functional.cross_entropy(output, target.scatter_add_(1, y[:, None], torch.full((len(y), 1), 0.9)))
+
+
+def grouped_by_hand(output: Tensor, y: Tensor) -> Tensor:
+    """Return the same by groups of fifty."""
+    target = (torch.arange(CLASSES) // 50 == y[:, None] // 50).float().mul_(0.1 / 49)
+    return nn.functional.cross_entropy(output, target.scatter_(1, y[:, None], 0.9))
+
+
+def taught_by_hand(output: Tensor, y: Tensor) -> Tensor:
+    """Return distillation from a teacher of 32 classes each, written as rows of all classes."""
+    teacher = teacher_of(len(y))
+    rows = torch.zeros_like(output).scatter_(1, teacher.indices, teacher.values.sqrt())
+    soft = nn.functional.kl_div(
+        (output / 2).log_softmax(dim=1), rows / rows.sum(dim=1, keepdim=True), reduction="batchmean"
+    )
+    return 0.3 * nn.functional.cross_entropy(output, y) + 0.7 * 4 * soft
+
+
+def by_hand(name: str, x: Tensor) -> Made | None:
+    """Return what one would type for a method, and what it learns; None where nobody would."""
+    short = {"semantic, order by rule": ordered_by_hand, "semantic, groups by rule": grouped_by_hand}
+    short["kd, top-32 teacher"] = taught_by_hand
+    longer = {"onehot": "onehot", "uniform": "uniform", "lls rank=64": "lls rank 64"}
+    longer |= dict.fromkeys(("labelemb rank=100", "labelemb rank=100 head_rank=0"), "labelemb rank 100")
+    if name in short:
+        return short[name], []
+    return BY_HAND[longer[name]](CLASSES, torch.empty(0), x) if name in longer else None
+
+
 def one_process(name: str, kind: str) -> None:
     """Print CPU seconds and the highest memory of one linear + loss + backward at N=1,024."""
     torch.manual_seed(0)
     criterion, head = METHODS[name](), nn.Linear(FEATURES, CLASSES)
     x, y = torch.randn(1024, FEATURES, requires_grad=True), torch.randint(CLASSES, (1024,))
-    loss_of(kind, head, criterion, x[:2], y[:2]).backward()  # what is made once
     learning = [x, *head.parameters(), *(criterion.parameters() if kind in ("whole", "chunks") else ())]
+    call = functools.partial(loss_of, kind, head, criterion)
+    if kind == "by hand":
+        made = [by_hand(name, x[:2]), by_hand(name, x)]  # whose features are those of a batch
+        call = lambda x, y: made[len(x) > 2][0](head(x), y)  # type: ignore[index]  # noqa: E731
+        learning += made[1][1]  # type: ignore[index]
+    call(x[:2], y[:2]).backward()  # what is made once
     for tensor in learning:
         tensor.grad = None
     with open("/proc/self/clear_refs", "w") as file:
         file.write("5")  # the highest resident size starts anew
     before = resident("VmRSS")
     start = time.thread_time()
-    loss_of(kind, head, criterion, x, y).backward()
+    call(x, y).backward()
     used = time.thread_time() - start
     results = sum(t.grad.numel() * t.grad.element_size() for t in learning if t.grad is not None) / 2**20
     print(used, resident("VmHWM") - before - results)
@@ -219,7 +260,8 @@ def resident(kind: str) -> float:
 def memory(repeats: int) -> None:
     """Print time and memory of linear + loss at N=1,024 in chunks, and of the form that makes all scores."""
     for name in METHODS:
-        kinds = ("whole", "chunks", *(("plain", *TORCH) if name == "onehot" else ()))
+        hand = ("by hand",) if by_hand(name, torch.zeros(2, FEATURES)) else ()
+        kinds = ("whole", "chunks", *hand, *(("plain", *TORCH) if name == "onehot" else ()))
         found: dict[str, list[list[float]]] = {kind: [] for kind in kinds}
         for _ in range(max(1, repeats // 3)):
             for kind in kinds:
