@@ -30,7 +30,8 @@ def semantic(classes: int, relations: Tensor, features: Tensor) -> Made:
     return lambda output, y: F.cross_entropy(output, matrix[y]), []
 
 
-def _symmetric(output: Tensor, logits: Tensor, y: Tensor) -> Tensor:
+def symmetric(output: Tensor, logits: Tensor, y: Tensor) -> Tensor:
+    """Return both divergences of a softmax from a target that mixes a label with a learned row."""
     target = 0.9 * F.one_hot(y, output.shape[1]) + 0.1 * logits.softmax(dim=1)
     log_p, log_t = output.log_softmax(dim=1), target.log()
     return 0.5 * ((target - log_p.exp()) * (log_t - log_p)).sum(dim=1).mean()
@@ -39,14 +40,14 @@ def _symmetric(output: Tensor, logits: Tensor, y: Tensor) -> Tensor:
 def lls(classes: int, relations: Tensor, features: Tensor) -> Made:
     """Symmetric divergence from a learned row."""
     logits = torch.zeros(classes, classes, requires_grad=True)
-    return lambda output, y: _symmetric(output, logits[y], y), [logits]
+    return lambda output, y: symmetric(output, logits[y], y), [logits]
 
 
 def lls_rank(classes: int, relations: Tensor, features: Tensor) -> Made:
     """The same with rows from two thin matrices."""
     left = torch.zeros(classes, 64, requires_grad=True)
     right = torch.randn(64, classes, requires_grad=True)
-    return lambda output, y: _symmetric(output, left[y] @ right, y), [left, right]
+    return lambda output, y: symmetric(output, left[y] @ right, y), [left, right]
 
 
 def labelemb(classes: int, relations: Tensor, features: Tensor) -> Made:

@@ -1,7 +1,8 @@
 """Does a compressed second head of label embedding learn worse labels than the paper's, which is a whole layer?
 
 Run ``python benchmarks/second_heads.py [--limit 2000]``. Tiny-ImageNet, features of a frozen backbone, a hidden layer
-of 256, Adam, three seeds. Printed for each pair of ranks: accuracy on test data, that of the second head, and the rank correlation of what was learned with WordNet's relations, mean and standard deviation over seeds.
+of 256, Adam, three seeds. Printed for each pair of ranks: accuracy on test data, that of the second head, and the rank
+correlation of what was learned with WordNet's relations, mean and standard deviation over seeds.
 """
 
 import argparse
