@@ -50,8 +50,17 @@ def test_one_sample_tells_nothing_whichever_way_its_standard_error_is_rounded(co
         one, other = table([0.0] * samples), table([cost] + [0.0] * (samples - 1))
         assert alike([other, one], [0.5, 0.5]) == [1, 0], samples
         assert not is_worth_several(Offer(other, 0.5), Offer(one, 0.5)), samples
-    two = table([cost] * 2 + [0.0] * 298)
-    assert is_worth_several(Offer(two, 0.5), Offer(table([0.0] * 300), 0.5))
+
+
+def test_several_models_are_worth_it_where_as_many_samples_tell_as_a_verdict_needs() -> None:
+    free = Offer(table([0.0] * 300), 0.5)
+    for differing, worth in ((2, False), (19, False), (20, True)):
+        assert is_worth_several(Offer(table([2.0] * differing + [0.0] * (300 - differing)), 0.5), free) is worth
+    dear = table([1000.0] + [1.0] * 50 + [0.0] * 249)  # one sample outweighs the others
+    assert not is_worth_several(Offer(dear, 0.5), free)
+    many = Offer(table([2.0] * 60 + [0.0] * 240), 0.5)
+    assert is_worth_several(many, free, torch.arange(300) // 2)
+    assert not is_worth_several(many, free, torch.arange(300) // 10)
 
 
 def apart(differing: int, samples: int = 100) -> list[Offer]:

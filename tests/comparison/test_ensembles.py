@@ -30,7 +30,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Comparison, Path
     place = tmp_path_factory.mktemp("ensembles")
     table = write_table(place / "steps.csv", ["1", "2", "3"])
     with pytest.MonkeyPatch.context() as patch:  # so that one is taken home, however little it saves
-        patch.setattr(classified, "is_worth_several", lambda one, several: True)
+        patch.setattr(classified, "is_worth_several", lambda one, several, groups: True)
         found = compare(
             table,
             out=place,
@@ -130,9 +130,9 @@ def test_nothing_is_judged_twice(compared: tuple[Comparison, Path]) -> None:
 
 
 def test_one_model_is_taken_where_validation_data_cannot_tell() -> None:
-    one = Offer(torch.tensor([[1.0, 0.0, 1.0, 0.0]]), 0.5)
-    assert is_worth_several(one, Offer(torch.zeros(1, 4), 0.5))
-    assert not is_worth_several(one, Offer(torch.tensor([[0.0, 1.0, 0.0, 0.0]]), 0.1))
+    one = Offer(torch.tensor([[1.0, 0.0] * 20]), 0.5)
+    assert is_worth_several(one, Offer(torch.zeros(1, 40), 0.5))
+    assert not is_worth_several(one, Offer(torch.tensor([[0.0, 1.0] * 20]), 0.1))
     assert not is_worth_several(one, one)
 
 
@@ -141,7 +141,7 @@ def alike(compared: tuple[Comparison, Path], tmp_path_factory: pytest.TempPathFa
     """Return a comparison of the same whose network, Bayes and trees validation data do not tell apart."""
     place = tmp_path_factory.mktemp("alike")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(classified, "is_worth_several", lambda one, several: False)
+        patch.setattr(classified, "is_worth_several", lambda one, several, groups: False)
         patch.setattr(classified, "alike", lambda offers: [1, 2, 3])
         return compare(compared[1], out=place, executor=InProcess(), **OPTIONS)
 

@@ -51,21 +51,27 @@ def alike(offers: Sequence[Offer]) -> list[int]:
     return kept[:MOST]
 
 
-def is_worth_several(one: Offer, several: Offer) -> bool:
+def is_worth_several(one: Offer, several: Offer, groups: Tensor | None = None) -> bool:
     """Return whether several models as one are worth what they take to run: validation data tell them from one alone.
 
+    They do where the difference is more than its standard error and rests on as many samples as a verdict needs: the
+    best of many rows is two samples ahead by luck.
+
     Args:
-        one: of the best single model.
+        one: of what is taken otherwise.
         several: of the best that is made of several.
+        groups: of the validation samples.
 
     Example:
-        >>> import torch
-        >>> one, same = (Offer(torch.tensor([costs]), 0.5) for costs in ([1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0]))
-        >>> is_worth_several(one, Offer(torch.zeros(1, 4), 0.5)), is_worth_several(one, same)
+        >>> one = Offer(torch.tensor([[1.0] * 30 + [0.0] * 70]), 0.5)
+        >>> few = Offer(torch.tensor([[0.0] * 2 + [1.0] * 28 + [0.0] * 70]), 0.5)
+        >>> is_worth_several(one, Offer(torch.zeros(1, 100), 0.5)), is_worth_several(one, few)
         (True, False)
     """
-    less = one.costs.double().mean(dim=0) - several.costs.double().mean(dim=0)
-    return len(less) > 1 and not _within(less)
+    mine, other = (each.costs.double().mean(dim=0, keepdim=True) for each in (one, several))
+    if mine.shape[1] < 2 or _within((mine - other)[0]):
+        return False
+    return effective_samples(mine, other, groups) >= FEW
 
 
 def told_by(offers: Sequence[Offer], names: Sequence[str], best: int, groups: Tensor | None = None) -> str:

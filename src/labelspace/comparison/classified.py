@@ -134,8 +134,8 @@ class Classified:
         unit = next((row.change.unit for row in rows if row.change is not None), None)
         rows += beside_reference(added, rows[0], level, groups, unit)
         offers = [_offer(each) for each in outcomes]
-        best = _best(rows, offers, near[0])
         names, of_validation = [row.label for row in rows], self.dataset.validation.groups
+        best = _best(rows, offers, near[0], of_validation)
         chose = "" if rows[best].mixed else told_by(offers, names, best, of_validation)
         seed = best_seed(outcomes[best])
         winner = next(number for number, row in enumerate(rows) if row.winner)
@@ -183,12 +183,12 @@ def _offer(outcome: Outcome) -> Offer:
     return Offer(outcome.validation_table, outcome.validation_nll)
 
 
-def _best(rows: Sequence[Judged], offers: Sequence[Offer], cheapest: int) -> int:
+def _best(rows: Sequence[Judged], offers: Sequence[Offer], cheapest: int, groups: Tensor | None) -> int:
     """Return the row to take home: the average of those alike, or the cheapest; a row's seeds where clearly cheaper."""
     best = next((place for place, row in enumerate(rows) if row.mixed), cheapest)
     several = [place for place, row in enumerate(rows) if row.role == "ensemble" and not row.mixed]
     many = min(several, key=lambda place: float(offers[place].costs.mean()), default=None)
-    return best if many is None or not is_worth_several(offers[best], offers[many]) else many
+    return best if many is None or not is_worth_several(offers[best], offers[many], groups) else many
 
 
 def _shuffles(winner: Trained, shuffled: Sequence[Trained]) -> Shuffles | None:
