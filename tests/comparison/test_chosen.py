@@ -52,6 +52,12 @@ def test_one_sample_tells_nothing_whichever_way_its_standard_error_is_rounded(co
         assert not is_worth_several(Offer(other, 0.5), Offer(one, 0.5)), samples
 
 
+def test_rounding_tells_nothing_either() -> None:
+    seeds = table([0.1] * 4, [0.2] * 4, [0.3] * 4)
+    assert sorted(alike([seeds, seeds.flip(0)], [0.5, 0.4])) == [0, 1]
+    assert not is_worth_several(Offer(seeds.flip(0), 0.5), Offer(seeds, 0.5))
+
+
 def test_several_models_are_worth_it_where_as_many_samples_tell_as_a_verdict_needs() -> None:
     free = Offer(table([0.0] * 300), 0.5)
     for differing, worth in ((2, False), (19, False), (20, True)):

@@ -49,6 +49,9 @@ def test_what_was_said_stays() -> None:
         "lls": {"rank": 8},
         "uniform": {"smoothing": 0.2},
     }
+    options = {"method_options": {"labelemb": {"rank": 100}}}
+    found = Question(**ASKED, methods=("labelemb",), options=options).about(dataset("sequences"))
+    assert found.options["method_options"] == {"labelemb": {"rank": 100, "head_rank": 0}}, "as if it was left out"
     said = Question(**ASKED, methods=("onehot", "lls")).about(dataset("sequences"))
     assert said.methods == ("onehot", "lls")
     assert said.options == {"margin": MARGIN, "method_options": {"lls": {"rank": 64}}}

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
+from labelspace import ConfidencePenalty, LearnableSmoothing
 from labelspace.criteria import kernels
 from labelspace.criteria import known as parts
 from labelspace.criteria.targets import TargetRows
@@ -178,3 +179,21 @@ def test_confident_where_classes_are_ruled_out(lowest: float, strength: float) -
     found = torch.autograd.grad(loss, there)[0]
     assert_close(found[:, :5], torch.autograd.grad(expected, exact)[0].float(), rtol=1e-5, atol=1e-6)
     assert_close(found[:, 5:], torch.zeros(4, 295))
+
+
+@pytest.mark.parametrize("strength", [0.0, 1e-46, 1e-39, 1e-25, 1e-10])
+def test_a_strength_of_almost_nothing_is_cross_entropy(strength: float) -> None:
+    output = 3 * numbers(4, 5).float()
+    plain = output.clone().requires_grad_()
+    torch.nn.functional.cross_entropy(plain, Y).backward()
+    assert plain.grad is not None
+    criteria = [ConfidencePenalty(5, strength=strength)]
+    if torch.tensor(strength) > 0:
+        criteria.append(LearnableSmoothing(5, smoothing=strength, terms=["H(t,p)"], halve=False))
+    for criterion in criteria:
+        here = output.clone().requires_grad_()
+        criterion(here, Y).backward()
+        assert_close(here.grad, plain.grad)
+        for own in criterion.parameters():
+            assert own.grad is not None
+            assert_close(own.grad, torch.zeros_like(own))

@@ -99,6 +99,18 @@ def test_a_teacher_mixed_samples_and_single_precision(called: list[int]) -> None
     assert len(called) == 12
 
 
+def test_gradients_of_the_last_step_are_gone_before_those_of_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = chunks.loss
+
+    def watched(learner: Learner, *rest: Any) -> torch.Tensor:
+        assert all(own.grad is None for own in learner.parameters())
+        return real(learner, *rest)
+
+    monkeypatch.setattr(chunks, "LARGE", 0)
+    monkeypatch.setattr(chunks, "loss", watched)
+    Loop(job_of("onehot")).run()
+
+
 def test_pairs_of_texts_with_the_dropout_of_every_step(tmp_path: Path, called: list[int]) -> None:
     config = make_config(data=str(write_corpus(tmp_path / "corpus")), method="uniform", precision="float64", **SMALL)
     job = prepare(config)
@@ -178,6 +190,8 @@ def test_what_is_not_computed_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None
         assert not chunks.serve(learner, config, enough)
         handle.remove()
     assert chunks.serve(learner, config, enough)
+    with torch.device("meta"):
+        assert not chunks.serve(Learner(build("mlp-8", (4,), 3), OneHot(3)), config, enough), "another device"
     parametrizations.weight_norm(model.head)
     assert isinstance(model, Network)
     assert not chunks.serve(learner, config, enough)

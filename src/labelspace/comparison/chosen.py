@@ -46,7 +46,7 @@ def alike(offers: Sequence[Offer]) -> list[int]:
     kept: list[int] = []
     for place in order:
         same = any(torch.equal(means[place], means[other]) for other in kept)
-        if not same and _within(means[place] - means[order[0]]):
+        if not same and _within(means[place], means[order[0]]):
             kept.append(place)
     return kept[:MOST]
 
@@ -68,10 +68,10 @@ def is_worth_several(one: Offer, several: Offer, groups: Tensor | None = None) -
         >>> is_worth_several(one, Offer(torch.zeros(1, 100), 0.5)), is_worth_several(one, few)
         (True, False)
     """
-    mine, other = (each.costs.double().mean(dim=0, keepdim=True) for each in (one, several))
-    if mine.shape[1] < 2 or _within((mine - other)[0]):
+    mine, other = (each.costs.double().mean(dim=0) for each in (one, several))
+    if len(mine) < 2 or _within(mine, other):
         return False
-    return effective_samples(mine, other, groups) >= FEW
+    return effective_samples(mine[None], other[None], groups) >= FEW
 
 
 def told_by(offers: Sequence[Offer], names: Sequence[str], best: int, groups: Tensor | None = None) -> str:
@@ -104,10 +104,12 @@ def told_by(offers: Sequence[Offer], names: Sequence[str], best: int, groups: Te
     return f"Too few rows chose it: {few} of {of:,} validation {unit} {verb} it from {names[following]}."
 
 
-def _within(more: Tensor) -> bool:
+def _within(row: Tensor, cheapest: Tensor) -> bool:
     """Return whether what a row costs more than the cheapest, sample by sample, may well be chance.
 
     A difference on one sample alone is its own standard error, whichever way it is rounded: it is chance.
     """
+    more = row - cheapest
     error = float(more.std()) / math.sqrt(len(more)) if len(more) > 1 else 0.0
-    return float(more.mean()) <= error * (1 + 1e-9)
+    rounding = 1e-12 * float((row.abs() + cheapest.abs()).mean())
+    return float(more.mean()) <= error * (1 + 1e-9) + rounding

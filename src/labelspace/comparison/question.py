@@ -70,20 +70,18 @@ class Question:
 def _ranked(methods: Sequence[str], given: Mapping[str, Mapping[str, object]], count: int) -> dict[str, object]:
     """Return options of methods that would learn a number for every pair of tokens: a rank if nothing is asked.
 
-    The second head of label embedding stays the paper's.
+    The second head of label embedding stays the paper's, whether a rank is asked or not.
     """
     named = [each for each in map(Named.read, methods) if each.method in RANKS]
     asked = {each.name: dict(given.get(each.name, {})) for each in named}
-    return {
-        each.name: {**_small(each.method, count), **asked[each.name]}
-        for each in named
-        if not SMALLER.intersection(asked[each.name])
-    }
+    found = {each.name: {**_of_vocabulary(each.method, asked[each.name], count), **asked[each.name]} for each in named}
+    return {name: options for name, options in found.items() if options != asked[name]}
 
 
-def _small(method: str, count: int) -> dict[str, object]:
-    head: dict[str, object] = {"head_rank": 0} if method == "labelemb" else {}
-    return {"rank": min(RANKS[method], count), **head}
+def _of_vocabulary(method: str, asked: Mapping[str, object], count: int) -> dict[str, object]:
+    """Return what is not asked of a method whose classes are a vocabulary."""
+    rank: dict[str, object] = {} if SMALLER.intersection(asked) else {"rank": min(RANKS[method], count)}
+    return {**rank, "head_rank": 0} if method == "labelemb" and "pretrained" not in asked else rank
 
 
 def _plain(value: object) -> object:

@@ -16,7 +16,7 @@ from labelspace.criteria.known import Parts, known
 from labelspace.criteria.maths import Maths, Numbers, RowMaker, Softmax
 from labelspace.criteria.targets import Share
 
-LARGE = 2**20  # entries of an output from which one pass of exponentials less is worth a function in Python
+LARGE = 2**19  # entries of an output from which one pass of exponentials less is worth a function in Python
 NEVER = torch.iinfo(torch.int64).min  # no label: ignored samples are left out before
 
 
@@ -102,7 +102,7 @@ def even_cross_entropy(
         careful: gives the values, differentiable.
         mixed: makes the targets, of a small batch.
     """
-    if output.numel() < LARGE // 4:  # where there is more to gain: no targets
+    if output.numel() < LARGE // 2:  # where there is more to gain: no targets
         return cross_entropy(output, mixed(), share)
     more, mass = own - other, own + other * (output.shape[1] - 1)
 
@@ -150,10 +150,10 @@ def learnt_terms(
         to_output -= inner
         do.add_(to_output, target, -second)
         by_own = do.put_(by_log_t, do.at(by_log_t) * mine / own)
-        total, last = do.sum(by_own) / alpha, do.at(by_own)
-        target *= total
+        total, last = do.sum(by_own), do.at(by_own)
+        target *= total / alpha
         by_own -= target
-        return values, [to_output, do.put_(by_own, last - total * mine)]
+        return values, [to_output, do.put_(by_own, last - total * (mine / alpha))]
 
     def careful(output: Tensor, logits: Tensor) -> Tensor:
         return divergences.learnt_terms(output, logits, y, smoothing, coefficients)
@@ -197,7 +197,7 @@ def _others(do: Maths[Numbers], output: Numbers) -> tuple[Softmax[Numbers], Numb
 
 def confident(output: Tensor, y: Tensor, strength: float, share: Share, careful: Callable[[Tensor], Tensor]) -> Tensor:
     """Return ``Σ share·(−log p_y + β·Σ_k p_k log p_k)``; by z: ``p − δ_y + β·p·(log p − Σ p log p)``."""
-    if strength == 0:
+    if strength < torch.finfo(output.dtype).tiny ** 0.5:  # of which the loss has no digit, and 1/β is no number
         return cross_entropy(output, y, share)
 
     def quick(do: Maths[Numbers], output: Numbers) -> Parts:

@@ -123,7 +123,9 @@ class LabelEmbedding(Criterion):
             self.register_buffer("calls_seen", torch.zeros((), dtype=torch.int64))
         hinge = ("absolute" if of_sequences else "linear") if hinge is None else hinge
         self.in_features, self.rank, self.relu = in_features, rank, True
-        self.head_rank = 0 if head_rank is None and common.get("preset") else head_rank
+        self.head_rank = head_rank
+        # how many numbers lie between features and second head, 0 for none; of what is left out the presets have none
+        self.between = 0 if head_rank is None and common.get("preset") else head_rank
         self.init_scale = _checks.number(type(self).__name__, "init_scale", init_scale)
         if rank is not None and self.init_scale != 1:
             remedy = "A compressed embedding has no diagonal to scale."
@@ -166,9 +168,9 @@ class LabelEmbedding(Criterion):
             raise _checks.fail(owner, "in_features", "given unless `pretrained` is", None, remedy)
         width = _checks.whole(owner, "in_features", self.in_features, low=1)
         rank = None if self.rank is None else _checks.whole(owner, "rank", self.rank, low=1)
-        if self.head_rank is None:
-            self.head_rank = rank if rank is not None and rank < width else 0
-        between = _checks.whole(owner, "head_rank", self.head_rank)
+        if self.between is None:
+            self.between = rank if rank is not None and rank < width else 0
+        between = _checks.whole(owner, "head_rank", self.between)
         if between:
             self.narrow = nn.Linear(width, between, bias=False)
         self.second_head = nn.Linear(between or width, count)
@@ -227,7 +229,7 @@ class LabelEmbedding(Criterion):
             expected = f"of width in_features={self.in_features}"
             raise _checks.fail(type(self).__name__, "features", expected, f"shape {tuple(features.shape)}")
         seen, head = features.detach(), self.second_head
-        if self.head_rank:
+        if self.between:
             seen = nn.functional.linear(seen, self.narrow.weight.to(dtype))
         return nn.functional.linear(seen, head.weight.to(dtype), head.bias.to(dtype))
 

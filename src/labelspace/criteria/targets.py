@@ -71,8 +71,8 @@ def row_maker(matrix: Float[Tensor, "k d"], y: Tensor, dtype: torch.dtype) -> Ca
 class TargetRows:
     """Rows ``own·δ_y + spread·A[y]`` for class indices, on the CPU.
 
-    Asked a second time for the same, it makes the rows of all classes and keeps them, 4 MiB at the most, until A or one
-    of the numbers is another.
+    Asked a second time for the same, it makes the rows of all classes and keeps them, a million numbers at the most,
+    until A or one of its own numbers is another.
     """
 
     def __init__(self) -> None:

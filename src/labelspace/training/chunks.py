@@ -30,8 +30,9 @@ def serve(learner: Learner, config: Config, count: int) -> bool:
     model, criterion, scores = learner.model, learner.criterion, count * learner.criterion.output_dim
     if scores < LARGE or not isinstance(model, Network | Seq2Seq | Translation) or type(model.head) is not nn.Linear:
         return False
-    # ranks must call what DistributedDataParallel wraps; autocast would make scores of half the size
-    if _distributed.world_size() > 1 or config.precision in HALF:
+    # ranks must call what DistributedDataParallel wraps; autocast would make scores of half the size; a device would
+    # be waited for with every step, and nothing was measured there
+    if _distributed.world_size() > 1 or config.precision in HALF or not model.head.weight.is_cpu:
         return False
     plain = criterion.class_dim in (1, -1) and not criterion.dense_features and takes(criterion)
     return plain and _is_small(criterion, scores) and not _is_watched(learner, model, model.head, criterion)
