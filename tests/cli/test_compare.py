@@ -249,6 +249,7 @@ PRICES = {
         ("`--plan` must be given without DATA, --methods, --model", ["--plan", "nowhere.toml"]),
         ("`--names` must be given with --scores", ["--names", "a,b,c"]),
         ("`--option` must be METHOD.NAME=VALUE", ["--option", "smoothing=0.2"]),
+        ("Say of which method: --option labelemb.rank=5", ["--option", "rank=5"]),
         ("`--option` must be NAME=VALUE", ["--option", "uniform.smoothing"]),
         ("Got uniform.weight twice", ["--option", "uniform.weight=1", "--option", "uniform.weight=2"]),
         ("Did you mean 'uniform'?", ["--option", "unifrom.smoothing=0.2"]),

@@ -172,7 +172,7 @@ def test_rows_that_cannot_be_told_apart_are_averaged(alike: Comparison, compared
 
 def test_it_is_said_what_is_averaged(alike: Comparison, tmp_path: Path) -> None:
     advice = alike.result.verdict.advice
-    said = "Take the average of 3 models (uniform, GaussianNB, ExtraTrees) with minimum-cost decisions: "
+    said = "Take the average of 3 models (uniform; GaussianNB; ExtraTrees) with minimum-cost decisions: "
     assert advice.startswith(said)
     assert "alidation data do not tell them apart; it takes 3 times as long as one (uniform: " in advice
     assert "Too few rows" not in advice

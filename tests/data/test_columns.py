@@ -17,6 +17,15 @@ def test_free_text_is_not_taken_for_a_category(tmp_path):
     assert data.load(path, text="review", ignore=["n"]).kind == "text"
 
 
+def test_rows_of_one_patient_may_belong_together(tmp_path):
+    path = write(tmp_path / "t.csv", [[f"patient {i // 2}", i, i % 2] for i in range(300)], ["patient", "n", "y"])
+    with pytest.raises(
+        ValueError, match=r"ignore=\['patient'\]; or, where its rows belong together, group_by='patient'"
+    ):
+        data.load(path)
+    assert data.load(path, group_by="patient").train.groups is not None
+
+
 def test_all_bad_columns_are_named(tmp_path):
     rows = [[f"a {i}", i, f"b {i}", i, i, i % 2] for i in range(150)]
     rows[7][1] = rows[9][1] = rows[9][4] = "inf"

@@ -221,6 +221,8 @@ def of_methods(texts: list[str]) -> dict[str, dict[str, object]]:
             method, dot, name = place.rpartition(".")
             if not dot or not method or not name:
                 remedy = "For example --option lwal.dim=100."
+                if name and not method:
+                    remedy = f"Say of which method: --option labelemb.{text}, if it is of labelemb."
                 raise _checks.fail("", "--option", "METHOD.NAME=VALUE", repr(text), remedy)
             if name in found.setdefault(method, {}):
                 raise _checks.fail("", "--option", "given once for each option", f"{place} twice")

@@ -155,7 +155,7 @@ def advice(rows: Sequence[Judged], best: int, groups: Tensor | None, level: floa
     how, unit = (
         ("", "mistakes per sample") if taken.min_cost is None else (" with minimum-cost decisions", "per sample")
     )
-    which = f" ({', '.join(row.label for row in models_of(rows, taken))})" if taken.mixed else ""
+    which = f" ({'; '.join(row.label for row in models_of(rows, taken))})" if taken.mixed else ""
     first = f"Take {taken.spoken}{which}{how}: {costs(taken.headline.cost)[0]} {unit}."
     beside = [_several(rows, taken), _dearer(rows, taken, groups, level), _labels_beside(rows, taken)]
     beside += [_rival_beside(rows, taken), _decided(taken, groups, level)]

@@ -234,4 +234,8 @@ def _check_categories(columns: Columns) -> None:
         text, categorical, ignore = map(_checks.Setting, ("text", "categorical", "ignore"), (names[0], names, names))
         one = ("it is: ", text, ", ") if len(names) == 1 else ("they are: ",)
         remedy = ("Say what ", *one, categorical, " or ", ignore, ".")
+        repeated = [name for name in names if 2 * counts[name] <= len(columns[name])]
+        if repeated:  # whoever has several rows must not be in two parts
+            whose = _checks.Setting("group_by", repeated[0])
+            remedy = (*remedy[:-1], "; or, where its rows belong together, ", whose, ".")
         raise _checks.fail(OWNER, "name_or_path", expected, got, remedy)

@@ -26,6 +26,8 @@ TITLES = (TRUE_WORDS, PREDICTED_WORDS, ("cost", "price"))
 MATRIX = "a matrix whose first row and column are the classes"
 # beyond this, sums of prices leave what float32 can hold
 LARGEST = 1e30
+NAMED = "Write its name above its prices, or take the column out."
+WRITTEN = "Write a price there, 0 for what costs nothing."
 SLIP = 2  # letters that a misspelt name may be longer or shorter
 MEANT = "If it is meant, say that columns are actions: true\\action in the corner, or a column `action`."
 TEMPLATE = "`labelspace labels template DATA --cost` writes a file to fill in."
@@ -132,7 +134,9 @@ def _actions(called: Sequence[str], names: Sequence[str], places: Sequence[str])
     found = [classes.get(canonical(cell), canonical(cell)) for cell in called]
     for index, name in enumerate(found):
         if not name:
-            raise _checks.fail(OWNER, "cost", "a table with a name for every action", f"none in the {places[index]}")
+            raise _checks.fail(
+                OWNER, "cost", "a table with a name for every action", f"none in the {places[index]}", NAMED
+            )
         if name in found[:index]:
             got = f"{name!r} ({places[found.index(name)]}) again ({places[index]})"
             raise _checks.fail(OWNER, "cost", "a table that names every action once", got, "Keep one of them.")
@@ -263,7 +267,9 @@ def _price(cell: str, true: str, predicted: str, line: int, decimal_comma: bool,
         return price
     pair = f"for true {true!r} called {predicted!r} (line {line})"
     if not -LARGEST <= price <= LARGEST:
-        raise _checks.fail(OWNER, "cost", "prices that are numbers", f"{cell!r} {pair}" if cell else f"nothing {pair}")
+        raise _checks.fail(
+            OWNER, "cost", "prices that are numbers", f"{cell!r} {pair}" if cell else f"nothing {pair}", WRITTEN
+        )
     if price < 0:
         raise _checks.fail(OWNER, "cost", "prices of 0 or more", f"{price:g} {pair}", MEANT)
     raise _checks.fail(OWNER, "cost", "prices of 0 for being right", f"{price:g} {pair}", MEANT)
