@@ -108,6 +108,8 @@ def test_predict_decides_by_the_mean_and_the_card_says_what_it_is(compared: tupl
     assert [row["decision"] for row in told] == best.decide(table)
     said = (found.folder / "best" / "README.md").read_text(encoding="utf-8")
     assert f"| model | {len(best.members)} × " in said
+    assert repr(best).startswith(f"Run({len(best.members)} models as one, {best.members[0].config.method} ")
+    assert repr(best).count("; ") == len(best.members) - 1
     assert "seeds 0, 1, 2." in said
 
 

@@ -64,7 +64,8 @@ class Run:
         """Return one line: what was trained and how well."""
         test = self.result.get("test") or {}  # nothing without samples, or in a damaged record
         said = [f"{name} {test[name]:.4f}" for name in ("accuracy", "nll") if name in test]
-        what = f"{self.config.method} {self.config.model} seed {self.config.seed}"
+        models = [f"{run.config.method} {run.config.model} seed {run.config.seed}" for run in self.members or (self,)]
+        what = f"{len(models)} models as one, {'; '.join(models)}" if self.members else models[0]
         return f"Run({what}: test {', '.join(said) or 'without samples'})"
 
     @classmethod
