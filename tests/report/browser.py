@@ -83,7 +83,10 @@ class Browser:
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.command("Emulation.setEmulatedMedia", features=[scheme])
+        # Chromium may answer before it has left the page that is there: what is clicked next would be clicked in that
+        self.run("window.left = true")
         self._send("POST", "/url", {"url": path.resolve().as_uri()})
+        self.until("return !window.left && document.readyState === 'complete'")
 
     def run(self, script: str, *arguments: Any) -> Any:
         """Run a script in the page and return what it returns."""
