@@ -18,7 +18,8 @@ IN_MEMORY = "given in Python"
 # of sequences, where nothing is said: the published ranks of label embeddings and low-rank label smoothing, since the
 # classes are a vocabulary; and how many points of the measure do not matter
 OF_SEQUENCES = ("onehot", "uniform", "labelemb", "lls")
-RANKS = {"labelemb": 100, "lls": 64}
+# what keeps learned labels of a vocabulary small, as far as nothing else is asked; the second head is the paper's
+OF_VOCABULARY = {"labelemb": {"rank": 100, "head_rank": 0}, "lls": {"rank": 64}}
 SMALLER = {"rank", "top", "prune_after", "pretrained"}  # options that keep what is learned small, or leave it out
 MARGIN = 0.5
 
@@ -72,7 +73,7 @@ def _ranked(methods: Sequence[str], given: Mapping[str, Mapping[str, object]], c
 
     The second head of label embedding stays the paper's, whether a rank is asked or not.
     """
-    named = [each for each in map(Named.read, methods) if each.method in RANKS]
+    named = [each for each in map(Named.read, methods) if each.method in OF_VOCABULARY]
     asked = {each.name: dict(given.get(each.name, {})) for each in named}
     found = {each.name: {**_of_vocabulary(each.method, asked[each.name], count), **asked[each.name]} for each in named}
     return {name: options for name, options in found.items() if options != asked[name]}
@@ -80,8 +81,9 @@ def _ranked(methods: Sequence[str], given: Mapping[str, Mapping[str, object]], c
 
 def _of_vocabulary(method: str, asked: Mapping[str, object], count: int) -> dict[str, object]:
     """Return what is not asked of a method whose classes are a vocabulary."""
-    rank: dict[str, object] = {} if SMALLER.intersection(asked) else {"rank": min(RANKS[method], count)}
-    return {**rank, "head_rank": 0} if method == "labelemb" and "pretrained" not in asked else rank
+    small = bool(SMALLER.intersection(asked))
+    usual = OF_VOCABULARY[method].items()
+    return {name: min(value, count) for name, value in usual if not (small and name in SMALLER)}
 
 
 def _plain(value: object) -> object:
