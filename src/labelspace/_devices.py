@@ -118,10 +118,8 @@ def own_draws(name: str) -> Iterator[None]:
 
 def may_look_at(tensor: Tensor) -> bool:
     """Return whether values can be read without stopping a device, a compiler or a transform."""
-    if not tensor.is_cpu or torch.compiler.is_compiling():
-        return False
     # inside vmap a tensor may have no single value; torch offers no public question for that
-    return torch._C._functorch.peek_interpreter_stack() is None
+    return tensor.is_cpu and not torch.compiler.is_compiling() and torch._C._functorch.peek_interpreter_stack() is None
 
 
 def in_vmap(tensor: Tensor) -> bool:

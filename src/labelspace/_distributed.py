@@ -46,6 +46,11 @@ def leave() -> None:
         dist.destroy_process_group()
 
 
+def running() -> bool:
+    """Return whether there are other processes at all, asked with as little as possible."""
+    return AVAILABLE and dist.is_initialized()
+
+
 class Ranks:
     """The processes that train together: all there are, or those of one process group.
 
@@ -73,7 +78,7 @@ class Ranks:
 
     def size(self) -> int:
         """Return the number of ranks; a process outside the group is alone."""
-        if not (AVAILABLE and dist.is_initialized()):
+        if not running():
             return 1
         if self.group == LOST:
             remedy = "A pickle cannot hold it: set criterion.ranks.group = group."

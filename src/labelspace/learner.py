@@ -1,7 +1,7 @@
 """Learner: model and criterion as one module, so that optimizer, DDP, device moves and checkpoints see both."""
 
 from collections.abc import Sequence
-from typing import Any, final
+from typing import Any, cast, final
 
 import torch
 from torch import Tensor, nn
@@ -88,9 +88,14 @@ class Learner(nn.Module):
                 name; ``sample_weight=``, ``index=``, ``teacher=`` and ``features=`` for the criterion; all else is the
                 model's.
         """
-        inputs, y, named = _labels(inputs, named)
-        extras = {name: named.pop(name) for name in EXTRAS if name in named} if named else {}
-        model, criterion = self.model, self.criterion  # once: a module looks long for its modules
+        extras: dict[str, Any] = {}
+        if len(inputs) == 2 and not named:  # as nearly always
+            y, inputs = inputs[1], inputs[:1]
+        else:
+            inputs, y, named = _labels(inputs, named)
+            extras = {name: named.pop(name) for name in EXTRAS if name in named}
+        modules = self._modules  # a module looks long for an attribute that is one
+        model, criterion = cast(nn.Module, modules["model"]), cast(Criterion, modules["criterion"])
         dense = y is not None and criterion.dense_features
         returned = (getattr(model, "at_positions", model) if dense else model)(*inputs, **named)
         output = output_of("Learner", returned, self._output)
@@ -159,8 +164,6 @@ class Learner(nn.Module):
 
 def _labels(inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], Any, dict[str, Any]]:
     """Return the inputs of the model, the labels, and what else was named."""
-    if not named and len(inputs) == 2:  # as nearly always
-        return inputs[:1], inputs[1], named
     found = [name for name in LABELS if name in named]
     if len(found) == 2 and named["y"] is not None:
         raise _checks.fail("Learner", "labels", "left out where y= is given", "both")

@@ -81,11 +81,16 @@ def pairs(classes: int, share: Tensor | float) -> dict[str, tuple[Loss, Loss]]:
         others = z.masked_fill(own.bool(), -torch.inf).log_softmax(dim=1).masked_fill(own.bool(), 0)
         return 0.7 * (torch.xlogy(target, target) - target * others).sum(dim=1) - p_own(z)
 
-    soft, even = kernels.soft_cross_entropy, kernels.even_cross_entropy
+    relations, kept = 2 * numbers(classes, classes, seed=2).softmax(dim=1), TargetRows()
+    smoothed, even, by_rows = kernels.smoothed_cross_entropy, kernels.even_cross_entropy, kernels.mixed_cross_entropy
     return {
-        "rows": (lambda z: soft(z, None, rows.__getitem__, share), against(rows)),
-        "mixed rows": (lambda z: soft(z, Y, rows.__getitem__, share, 0.7, 0.3), against(0.7 * own + 0.3 * rows)),
-        "even": (lambda z: even(z, Y, 0.6, 0.3, share, against(two), lambda: two), against(two)),
+        "rows": (lambda z: kernels.soft_cross_entropy(z, rows, share), against(rows)),
+        "mixed rows": (lambda z: by_rows(z, Y, rows.__getitem__, share, 0.7, 0.3), against(0.7 * own + 0.3 * rows)),
+        "smoothed": (
+            lambda z: smoothed(z, Y, 0.7, 0.3, relations, kept, share),
+            against(0.7 * own + 0.3 * relations[Y]),
+        ),
+        "even": (lambda z: even(z, Y, 0.6, 0.3, share, against(two), TargetRows()), against(two)),
         "focal": (lambda z: kernels.focal(z, Y, 2.5, share, damped), damped),
         "confident": (lambda z: kernels.confident(z, Y, 0.4, share, unsure), unsure),
         "ranked": (
@@ -125,11 +130,12 @@ def test_losses_differentiate_twice(form: str) -> None:
 def test_a_label_that_is_no_class_is_an_error_of_every_form(label: int) -> None:
     output, y = numbers(2, 3), torch.tensor([0, label])
     careful = lambda output: output[:, 0]  # noqa: E731
-    mixed = lambda: TargetRows()(y, 0.25, 0.25, 3, output)  # noqa: E731
+    mixed, kept = kernels.mixed_cross_entropy, TargetRows()
     for form in (
-        lambda: kernels.soft_cross_entropy(output, y, output.exp().__getitem__, 0.5, 0.7, 0.3),
-        lambda: kernels.soft_cross_entropy(output, y, output.exp().__getitem__, 0.5),  # with nothing for the class
-        lambda: kernels.even_cross_entropy(output, y, 0.5, 0.25, 0.5, careful, mixed),
+        lambda: mixed(output, y, output.exp().__getitem__, 0.5, 0.7, 0.3),
+        lambda: mixed(output, y, output.exp().__getitem__, 0.5),  # with nothing for the class
+        lambda: kernels.smoothed_cross_entropy(output, y, 0.7, 0.3, torch.eye(3).double(), kept, 0.5),
+        lambda: kernels.even_cross_entropy(output, y, 0.5, 0.25, 0.5, careful, kept),
         lambda: kernels.focal(output, y, 2.0, 0.5, careful),
         lambda: kernels.confident(output, y, 2.0, 0.5, careful),
         lambda: kernels.ranked(output, y, output.exp().__getitem__, output.__getitem__, 2.0, 0.5, careful),

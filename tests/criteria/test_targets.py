@@ -79,10 +79,10 @@ def test_copies_of_kept_rows_see_what_is_written_to_copied_relations(copied) -> 
     relations = torch.full((3, 3), 1 / 3)
     for _ in range(2):
         relations.copy_(torch.full((3, 3), 1 / 3))
-    rows, like, y = targets.TargetRows(), torch.zeros(()), torch.arange(3)
+    rows, like, y = targets.TargetRows(), torch.zeros(3, 3), torch.arange(3)
     for _ in range(2):
         rows(y, 0.7, 0.3, relations, like)
-    assert rows._kept[2] is not None
+    assert rows._kept.matrix is not None
     rows, relations = copied((rows, relations))
     for _ in range(4):  # until the copy was written to as often as what it was copied from
         relations.copy_(torch.rand(3, 3))
@@ -98,17 +98,17 @@ def test_rows_of_relations_made_in_inference_mode() -> None:
 
 
 def test_rows_are_kept_from_the_second_time_on_and_only_where_they_are_few() -> None:
-    like, y = torch.zeros(()), torch.tensor([2, 0])
+    y = torch.tensor([2, 0])
     for count, kept in ((3, True), (1024, True), (1025, False)):
-        relations, rows = torch.rand(count, count), targets.TargetRows()
+        relations, rows, like = torch.rand(count, count), targets.TargetRows(), torch.zeros(2, count)
         wanted = 0.7 * torch.eye(count)[y] + 0.3 * relations[y]
         for call in range(3):
             assert_close(rows(y, 0.7, 0.3, relations, like), wanted)
-            assert (rows._kept[2] is not None) == (kept and call > 0)
+            assert (rows._kept.matrix is not None) == (kept and call > 0)
         assert_close(rows(y, 0.6, 0.3, relations, like), 0.6 * torch.eye(count)[y] + 0.3 * relations[y])
-        assert rows._kept[2] is None, "another share: nothing is made of all classes for a single use"
+        assert rows._kept.matrix is None, "another share: nothing is made of all classes for a single use"
     for count, kept in ((256, True), (257, False)):
-        rows = targets.TargetRows()
+        rows, like = targets.TargetRows(), torch.zeros(2, count)
         for _ in range(2):
-            assert_close(rows(y, 0.7, 0.3, count, like), 0.7 * torch.eye(count)[y] + 0.3)
-        assert (rows._kept[2] is not None) == kept
+            assert_close(rows(y, 0.7, 0.3, None, like), 0.7 * torch.eye(count)[y] + 0.3)
+        assert (rows._kept.matrix is not None) == kept

@@ -13,7 +13,7 @@ from labelspace import _checks, _sharded
 from labelspace._agreement import Agreement
 from labelspace._checks import Option
 from labelspace._devices import in_vmap, may_look_at
-from labelspace._distributed import Ranks
+from labelspace._distributed import Ranks, running
 from labelspace.criteria import layout, reducing, targets
 from labelspace.criteria.class_order import OrdersLabels, class_weight
 from labelspace.criteria.described import described
@@ -27,7 +27,7 @@ from labelspace.top_targets import TopTargets
 
 __all__ = ["Common", "Criterion", "Example", "Labels", "Reduction", "Share", "Term", "Tuned"]
 
-_QUICK_NEEDS = ((), ("features",))  # of methods that a plain batch is computed for with little around the kernel
+_FEATURES = ("features",)  # what a method may need where a plain batch is computed with little around the kernel
 
 
 class Example(NamedTuple):
@@ -214,12 +214,12 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
         products, 0 is an ignored sample. A row of probabilities that sums to less than 1 counts that much, likewise.
         Weights are in the loss alone: running statistics and class means count samples alike.
         """
-        if isinstance(y, TopTargets):
-            y = y.dense(len(self.names), self.class_dim)
-        elif sample_weight is None and self.needs in _QUICK_NEEDS and type(self).summed is not Criterion.summed:
-            loss = self._quickly(output, y, {"features": features} if self.needs else {})
+        if sample_weight is None and isinstance(y, Tensor) and is_plain(output, y, self.output_dim):
+            loss = self._quickly(output, y, features)
             if loss is not None:
                 return loss
+        if isinstance(y, TopTargets):
+            y = y.dense(len(self.names), self.class_dim)
         extras: dict[str, Tensor] = {}
         if self.needs and (self.training or self.needs_in_eval):
             if isinstance(teacher, TopTargets):
@@ -258,7 +258,7 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
         """Commit what was observed since the last commit, and renew. In distributed training every rank calls it."""
         self.loop.ends = True
         with torch.inference_mode(False), torch.no_grad():  # of inference mode's tensors no step could go on
-            if self.statistics and self.commit_every is None:
+            if self.observes and self.commit_every is None:
                 self._rebind(self.commit(self.statistics.gathered()))
                 self.statistics.clear()
             self._rebind(self.renew())
@@ -336,7 +336,7 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
         check_device(type(self).__name__, output, self)
         at_once = self._at_once(batch)
         loss = self._reduced(self.terms(batch.output, batch.y, **batch.extras), batch) if at_once is None else at_once
-        if self.training and self.statistics and torch.is_grad_enabled():
+        if self.observes and self.training and torch.is_grad_enabled():
             if in_vmap(batch.output):
                 owner, remedy = type(self).__name__, "Call eval() on the criterion for gradients of single samples."
                 expected, got = "a whole batch while it trains", "one of many inside torch.func.vmap"
@@ -352,24 +352,26 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
 
     def _needs_others(self) -> bool:
         """Return whether the loss of this rank depends on what others have."""
-        return (self.reduction == "mean" or self.scope == "batch") and self._synchronised()
+        return self._synchronised() and (self.reduction == "mean" or self.scope == "batch")
 
-    def _quickly(self, output: Tensor, y: Tensor, extras: Mapping[str, Tensor | None]) -> Tensor | None:
+    def _quickly(self, output: Tensor, y: Tensor, features: Tensor | None) -> Tensor | None:
         """Return the loss of what a batch nearly always is, with as little as possible around the kernel."""
-        if self.reduction != "mean" or self.class_dim not in (1, -1) or self._buffers["weight"] is not None:
+        if type(self).summed is Criterion.summed or self.reduction != "mean" or self.class_dim not in (1, -1):
             return None
-        if self.ignore_index >= 0 or not is_plain(output, y) or output.shape[1] != self.output_dim:
+        if self.ignore_index >= 0 or self._buffers["weight"] is not None or (running() and self._needs_others()):
             return None
-        if self._needs_others() or not all(is_plain_beside(output, value) for value in extras.values()):
-            return None
+        given: dict[str, Tensor] = {}
+        if self.needs:
+            if self.needs != _FEATURES or features is None or not is_plain_beside(output, features):
+                return None
+            given = {"features": features}
         try:
-            loss = self.summed(output, y, 1 / y.shape[0], **extras)
+            loss = self.summed(output, y, 1 / y.shape[0], **given)
         except (IndexError, RuntimeError):
             return None  # a sample to be left out, no class, another device: masked, or refused in words
         if loss is None or not math.isfinite(loss.item()):
             return None
-        if self.training and self.statistics and torch.is_grad_enabled():
-            given = {name: value for name, value in extras.items() if value is not None}
+        if self.observes and self.training and torch.is_grad_enabled():
             rows = Rows(output, y, None, given)
             self._observe(self.sound(rows) if given else rows)
         return loss

@@ -48,7 +48,7 @@ def embedded(
         share: of each sample.
         careful: gives the values of the same three, differentiable.
     """
-    right = (likeliest(second) == y).to(output.dtype)
+    right = (torch.from_numpy(likeliest(second)) == y).to(output.dtype)
     counts = share_of_right(right, share, weights.mean).unsqueeze(1)
 
     def quick(do: Maths[Numbers], output: Numbers, second: Numbers, logits: Numbers) -> Parts:

@@ -73,7 +73,7 @@ class Focal(Criterion):
         """Return the same by a kernel; mixed labels and the schedule have none."""
         if targets.is_soft(y) or isinstance(self.gamma, str):
             return None
-        return kernels.focal(output, y, self.gamma.item(), share, lambda output: self.terms(output, y)[0].values)
+        return kernels.focal(output, y, self.value("gamma"), share, lambda output: self.terms(output, y)[0].values)
 
     def _gamma(self, output: Tensor) -> Tensor:
         if isinstance(self.gamma, Tensor):

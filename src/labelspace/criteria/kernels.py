@@ -14,7 +14,7 @@ from torch import Tensor
 from labelspace.criteria import divergences
 from labelspace.criteria.known import Parts, known
 from labelspace.criteria.maths import Maths, Numbers, RowMaker, Softmax
-from labelspace.criteria.targets import Share
+from labelspace.criteria.targets import Share, TargetRows, row_maker
 
 LARGE = 2**19  # entries of an output from which one pass of exponentials less is worth a function in Python
 NEVER = torch.iinfo(torch.int64).min  # no label: ignored samples are left out before
@@ -30,22 +30,51 @@ def cross_entropy(output: Tensor, y: Tensor, share: Share) -> Tensor:
     """
     if isinstance(share, Tensor):
         return torch.dot(torch.nn.functional.cross_entropy(output, y, ignore_index=NEVER, reduction="none"), share)
-    loss = torch.nn.functional.cross_entropy(output, y, ignore_index=NEVER)
-    return loss if share * y.shape[0] == 1 else loss * (share * y.shape[0])
+    if y.ndim == 2:
+        # one product of all numbers: a step less to go back than through torch's own
+        return torch.dot(torch.log_softmax(output, 1).reshape(-1), y.reshape(-1)) * -share
+    loss, times = torch.nn.functional.cross_entropy(output, y, ignore_index=NEVER), share * len(y)
+    return loss if times == 1 else loss * times
 
 
-def soft_cross_entropy(
-    output: Tensor,
-    y: Tensor | None,
-    rows: RowMaker,
-    share: Share,
-    own: float = 0.0,
-    spread: float = 1.0,
-    mixed: Callable[[], Tensor] | None = None,
+def soft_cross_entropy(output: Tensor, target: Tensor, share: Share) -> Tensor:
+    """Return ``Σ share·H(t, p)`` for constant targets t of any mass.
+
+    Torch's own takes a second pass of exponentials; but of a small batch it is cheaper than any function in Python.
+
+    Args:
+        output: ``(n, K)``.
+        target: ``(n, K)``.
+        share: of each sample.
+    """
+    if output.numel() < LARGE:
+        return cross_entropy(output, target, share)
+    return mixed_cross_entropy(output, None, target.__getitem__, share)
+
+
+def smoothed_cross_entropy(
+    output: Tensor, y: Tensor, own: float, spread: float, relations: Tensor, kept: TargetRows, share: Share
+) -> Tensor:
+    """Return ``Σ share·H(t, p)`` for constant targets ``t = own·δ_y + spread·A[y]``.
+
+    Args:
+        output: ``(n, K)``.
+        y: class indices.
+        own: what a sample's class gets beside its row.
+        spread: factor of rows.
+        relations: A.
+        kept: makes the targets of a small batch.
+        share: of each sample.
+    """
+    if output.numel() < LARGE:
+        return cross_entropy(output, kept(y, own, spread, relations, output), share)
+    return mixed_cross_entropy(output, y, row_maker(relations, y, output.dtype), share, own, spread)
+
+
+def mixed_cross_entropy(
+    output: Tensor, y: Tensor | None, rows: RowMaker, share: Share, own: float = 0.0, spread: float = 1.0
 ) -> Tensor:
     """Return ``Σ share·H(t, p)`` for constant targets ``own·δ_y + spread·rows`` of any mass; by z: ``p·Σt − t``.
-
-    Torch's own function takes a second pass of exponentials; but of a small batch it is cheaper than any in Python.
 
     Args:
         output: ``(n, K)``.
@@ -54,10 +83,7 @@ def soft_cross_entropy(
         share: of each sample.
         own: what a sample's class gets beside its row.
         spread: factor of rows.
-        mixed: makes the targets, of a small batch.
     """
-    if mixed is not None and output.numel() < LARGE:
-        return cross_entropy(output, mixed(), share)
 
     def quick(do: Maths[Numbers], output: Numbers) -> Parts:
         target, soft = do.rows(rows), do.softmax(output)
@@ -87,7 +113,7 @@ def even_cross_entropy(
     other: float,
     share: Share,
     careful: Callable[[Tensor], Tensor],
-    mixed: Callable[[], Tensor],
+    kept: TargetRows,
 ) -> Tensor:
     """Return ``Σ share·H(t, p)``, t the same for all classes but one; of a large batch it is not made.
 
@@ -100,10 +126,10 @@ def even_cross_entropy(
         other: what it has at each other class.
         share: of each sample.
         careful: gives the values, differentiable.
-        mixed: makes the targets, of a small batch.
+        kept: makes the targets of a small batch.
     """
     if output.numel() < LARGE // 2:  # where there is more to gain: no targets
-        return cross_entropy(output, mixed(), share)
+        return cross_entropy(output, kept(y, own - other, other, None, output), share)
     more, mass = own - other, own + other * (output.shape[1] - 1)
 
     def quick(do: Maths[Numbers], output: Numbers) -> Parts:

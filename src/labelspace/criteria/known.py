@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from labelspace.criteria.maths import Narrow, Wide
@@ -161,6 +162,7 @@ def _by_parts(how: How, inputs: Sequence[Tensor], needed: Sequence[bool]) -> tup
     return losses[0] if len(losses) == 1 else torch.stack(losses).sum(), found
 
 
-def likeliest(output: Tensor) -> Tensor:
+def likeliest(output: Tensor) -> NDArray[np.intp]:
     """Return the class of the largest entry of each row, the first of equals; numpy is ten times as fast as torch."""
-    return torch.from_numpy(output.detach().resolve_neg().numpy().argmax(axis=1))
+    found: NDArray[np.intp] = output.detach().resolve_neg().numpy().argmax(axis=1)
+    return found

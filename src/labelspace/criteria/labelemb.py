@@ -197,9 +197,8 @@ class LabelEmbedding(Criterion):
             return None
         weights = self._weights(len(y))
         if self.pretrained:
-            rows = targets.row_maker(self.fixed, y, output.dtype)
-            mixed = lambda: self._rows(y, weights.own, weights.spread, self.fixed, output)  # noqa: E731
-            return kernels.soft_cross_entropy(output, y, rows, share, weights.own, weights.spread, mixed)
+            two = weights.own, weights.spread
+            return kernels.smoothed_cross_entropy(output, y, *two, self.fixed, self._rows, share)
         mean = self.reduction == "mean"
         if self.hinge_total and mean and isinstance(share, Tensor):
             return None  # a sum of samples, of which shares do not tell the number
@@ -219,7 +218,7 @@ class LabelEmbedding(Criterion):
     def _weights(self, samples: int) -> Weights:
         own, spread = (each.item() for each in self._two())
         hinge = float(samples) if self.hinge_total and self.reduction == "mean" else 1.0
-        options = self.temperature.item(), self.cap.item(), self.hinge, self.stop_targets
+        options = self.value("temperature"), self.value("cap"), self.hinge, self.stop_targets
         return Weights(own, spread, hinge, *options, self.reduction == "mean")
 
     def _second(self, features: Tensor | None, dtype: torch.dtype) -> Tensor:

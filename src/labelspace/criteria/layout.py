@@ -271,18 +271,19 @@ def likeliest(owner: str, scores: Tensor, dim: int) -> Tensor:
     return torch.where(sound, scores.argmax(dim=dim), -1)
 
 
-def is_plain(output: Tensor, y: Tensor) -> bool:
+def is_plain(output: Tensor, y: Tensor, width: int) -> bool:
     """Return whether inputs are what they nearly always are: rows of numbers on the CPU, and whole ones for them."""
-    if not isinstance(output, Tensor) or not isinstance(y, Tensor) or not output.is_cpu:
+    if not isinstance(output, Tensor) or not output.is_cpu:
         return False
     if y.dtype is not torch.int64 or output.dtype not in COMPUTED or output.ndim != 2 or y.ndim != 1:
         return False
-    if output.layout is not torch.strided or y.layout is not torch.strided or torch.is_autocast_enabled("cpu"):
+    count, classes = output.shape
+    if classes != width or y.shape[0] != count or not count or torch.is_autocast_enabled("cpu"):
         return False
-    return output.shape[0] == y.shape[0] > 0 and _devices.may_look_at(y)
+    return output.layout is y.layout is torch.strided and _devices.may_look_at(y)
 
 
-def is_plain_beside(output: Tensor, value: Tensor | None) -> bool:
+def is_plain_beside(output: Tensor, value: Tensor) -> bool:
     """Return whether features are rows of numbers for the samples of a plain output."""
     if not isinstance(value, Tensor) or not value.is_cpu or value.layout is not torch.strided:
         return False

@@ -164,7 +164,7 @@ class LearnableSmoothing(Criterion):
 
     def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | None:
         """Return the same by a kernel that makes the gradients with the loss, unless 1/α is no number."""
-        if targets.is_soft(y) or self.smoothing.item() < torch.finfo(output.dtype).tiny ** 0.5:
+        if targets.is_soft(y) or self.value("smoothing") < torch.finfo(output.dtype).tiny ** 0.5:
             return None
         logits = self._logits(y).to(output.dtype)
         return kernels.learnt_terms(output, logits, y, self.smoothing, self.coefficients, share)

@@ -158,7 +158,7 @@ class AdaptiveLabels(Criterion):
 
     def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | None:
         """Return the same by a kernel; mixed or weighed labels, memory and the repel term have none."""
-        alone = self.training and self.order == "update first" and not self.memory and self.repel.item() == 0
+        alone = self.training and self.order == "update first" and not self.memory and self.value("repel") == 0
         if not alone or isinstance(share, Tensor) or targets.is_soft(y):
             return None
         self._warn_once(len(output))

@@ -66,7 +66,7 @@ class ConfidencePenalty(Criterion):
         """Return the same by a kernel; mixed labels have none."""
         if targets.is_soft(y):
             return None
-        strength = self.strength.item()
+        strength = self.value("strength")
         return kernels.confident(output, y, strength, share, lambda output: self.terms(output, y)[0].values)
 
     def label_space(self) -> LabelSpace:

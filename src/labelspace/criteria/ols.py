@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Unpack, final
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -11,7 +12,7 @@ from labelspace._devices import may_look_at
 from labelspace.criteria import divergences, kernels, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
 from labelspace.criteria.known import likeliest
-from labelspace.criteria.statistics import RowSum
+from labelspace.criteria.statistics import Observed, RowSum
 from labelspace.space import LabelSpace, kept_mass
 
 
@@ -106,20 +107,21 @@ class OnlineSmoothing(Criterion):
         """Return the same by a kernel; mixed labels have none."""
         if targets.is_soft(y):
             return None
-        sigma = self.smoothing.item()
+        sigma, matrix = self.value("smoothing"), self._buffers["label_matrix"]
+        assert matrix is not None
         own, spread = (1.0, 1.0) if self.both else (1 - sigma, sigma)
-        rows = targets.row_maker(self.label_matrix, y, output.dtype)
-        mixed = lambda: self._rows(y, own, spread, self.label_matrix, output)  # noqa: E731
-        return kernels.soft_cross_entropy(output, y, rows, share, own, spread, mixed)
+        return kernels.smoothed_cross_entropy(output, y, own, spread, matrix, self._rows, share)
 
-    def observe(self, output: Tensor, y: Tensor) -> dict[str, Tensor | RowSum]:
+    def observe(self, output: Tensor, y: Tensor) -> Observed:
         """Return the summed softmax and the number of correctly classified samples of each class."""
         label = targets.hard(y)
-        seen = (label >= 0).sum().to(output.dtype)
         if may_look_at(output):
-            places = (likeliest(output) == label).nonzero().squeeze(1)
-            row, p = label[places], torch.softmax(output.index_select(0, places), dim=-1)
-            return {"mass": RowSum(row, p), "count": RowSum(row, torch.ones_like(p[:, 0])), "seen": seen}
+            classes = label.numpy()
+            places = (likeliest(output) == classes).nonzero()[0]
+            row, p = torch.from_numpy(classes[places]), output.index_select(0, torch.from_numpy(places)).softmax(dim=1)
+            count = RowSum(row, p.new_ones(len(places)))
+            return {"mass": RowSum(row, p), "count": count, "seen": float(np.count_nonzero(classes >= 0))}
+        seen = (label >= 0).sum().to(output.dtype)
         right = (output.argmax(dim=-1) == label).to(output.dtype)
         row = label.clamp_min(0)
         mass = RowSum(row, torch.softmax(output, dim=-1) * right.unsqueeze(1))

@@ -30,6 +30,12 @@ class OptionsModule(nn.Module):
         assert value is not None
         return value.item() if _devices.may_look_at(value) and not value.requires_grad else value
 
+    def value(self, name: str) -> float:
+        """Return a float option that may be looked at; a module looks long for an attribute that is a buffer."""
+        held = self._buffers[name]
+        assert held is not None
+        return held.item()
+
     def option(self, name: str, value: object, **interval: Unpack[_checks.Interval]) -> None:
         """Register a float option as a 0-dim float64 tensor under its own name, so that vmap can run many values."""
         checked = _checks.number(type(self).__name__, name, value, **interval)

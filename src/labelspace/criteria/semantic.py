@@ -8,6 +8,7 @@ from torch import Tensor
 from labelspace.compressed import fits
 from labelspace.criteria import divergences, kernels, targets
 from labelspace.criteria.base import Common, Criterion, Example, Share, Term, Tuned
+from labelspace.criteria.maths import RowMaker
 from labelspace.space import LabelSpace
 
 
@@ -77,21 +78,22 @@ class SemanticSmoothing(Criterion):
 
     def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | None:
         """Return the same by a kernel; a rule makes its rows anew for every batch."""
-        if y.requires_grad or (self.rule is not None and targets.is_soft(y)):
+        sigma, relations, soft = self.value("smoothing"), self._buffers["relations"], targets.is_soft(y)
+        if soft and (y.requires_grad or relations is None):
             return None
-        sigma = self.smoothing.item()
         if sigma == 0:
             return kernels.cross_entropy(output, y, share)  # one-hot labels, to the last bit
-        if targets.is_soft(y):
-            whole = targets.smoothed(self.relations.to(output.dtype), y, self.smoothing)
-            return kernels.soft_cross_entropy(output, None, whole.__getitem__, share, mixed=lambda: whole)
-        if (rule := self.rule) is not None:
-            dtype = output.dtype  # alone: what backward keeps would keep the output
-            made = lambda part: rule.rows(y[part]).to(dtype)  # noqa: E731
-            return kernels.soft_cross_entropy(output, y, made, share, 1 - sigma, sigma)
-        rows = targets.row_maker(self.relations, y, output.dtype)
-        mixed = lambda: self._rows(y, 1 - sigma, sigma, self.relations, output)  # noqa: E731
-        return kernels.soft_cross_entropy(output, y, rows, share, 1 - sigma, sigma, mixed)
+        if relations is None:
+            return kernels.mixed_cross_entropy(output, y, self._made(y, output.dtype), share, 1 - sigma, sigma)
+        if soft:
+            whole = targets.smoothed(relations.to(output.dtype), y, self.smoothing)
+            return kernels.soft_cross_entropy(output, whole, share)
+        return kernels.smoothed_cross_entropy(output, y, 1 - sigma, sigma, relations, self._rows, share)
+
+    def _made(self, y: Tensor, dtype: torch.dtype) -> RowMaker:
+        rule = self.rule
+        assert rule is not None
+        return lambda part: rule.rows(y[part]).to(dtype)
 
     def label_space(self) -> LabelSpace:
         """Return the relations it was built from."""

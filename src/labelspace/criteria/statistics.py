@@ -34,6 +34,9 @@ class RowSum(NamedTuple):
     values: Tensor  # (n, …)
 
 
+Observed = Mapping[str, Tensor | RowSum | float]  # of one batch, by name
+
+
 @final
 class Statistics(nn.Module):
     """Sums over samples, tables with one row per sample of the training set, and a memory that commits write.
@@ -68,12 +71,15 @@ class Statistics(nn.Module):
         """Return whether there is anything to observe."""
         return bool(self.sums or self.tables)
 
-    def add(self, observed: Mapping[str, Tensor | RowSum], index: Tensor | None) -> None:
+    def add(self, observed: Observed, index: Tensor | None) -> None:
         """Add one batch's statistics; rows of tables go to ``index``, a negative index being left out."""
-        self.alone, self.saved = True, {}
+        if self.saved or not self.alone:  # else left alone: a module takes long to write what it has
+            self.alone, self.saved = True, {}
         for name, value in observed.items():
             if isinstance(value, RowSum):
                 self.sums[name] = _added(self.sums[name], value)
+            elif isinstance(value, float):
+                self.sums[name] = self.sums[name] + value
             elif name in self.sums:
                 total = self.sums[name]
                 self.sums[name] = total + value.to(torch.promote_types(total.dtype, value.dtype))
@@ -198,11 +204,14 @@ class Statistics(nn.Module):
 
 
 def _added(total: Tensor, added: RowSum) -> Tensor:
-    wide = torch.promote_types(total.dtype, added.values.dtype)
+    rows, values = added
+    if values.dtype is total.dtype and torch._C._functorch.peek_interpreter_stack() is None:
+        return total.index_add_(0, rows, values)
+    wide = torch.promote_types(total.dtype, values.dtype)
     if wide != total.dtype or torch._C._functorch.peek_interpreter_stack() is not None:
         # a transform forbids changes of what it did not make
-        return total.to(wide).index_add(0, added.rows, added.values.to(wide))
-    return total.index_add_(0, added.rows, added.values.to(wide))
+        return total.to(wide).index_add(0, rows, values.to(wide))
+    return total.index_add_(0, rows, values.to(wide))
 
 
 class StatisticsModule(OptionsModule):
@@ -212,17 +221,19 @@ class StatisticsModule(OptionsModule):
     commit_every: int | None
     loop: Loop
     global_mean: bool
+    observes: bool  # whether there is anything to observe: a module looks long for its statistics
     same_on_ranks: ClassVar[bool] = False  # whether every rank observes the same, so that one's are all
     steps_observed: Tensor
     _counted: tuple[int, Tensor | None, int] = (0, None, 0)  # the last step's number, where it is, and its version
 
     def _hold(self, statistics: Statistics) -> None:
+        self.observes = bool(statistics)
         if statistics or statistics.memory:
             self.statistics = statistics
         else:
             self.__dict__["statistics"] = statistics  # no part of the module: nothing to move, to save or to show
 
-    def observe(self, output: Tensor, y: Tensor) -> Mapping[str, Tensor | RowSum]:
+    def observe(self, output: Tensor, y: Tensor) -> Observed:
         """Return this batch's statistics by name; pure. Running methods only."""
         raise NotImplementedError
 
@@ -244,17 +255,18 @@ class StatisticsModule(OptionsModule):
         return self
 
     def _observe(self, rows: Rows) -> None:
+        statistics, (output, y, valid, extras) = self.statistics, rows
         with torch.no_grad():
-            index = rows.extras.get("index")
+            index = extras.get("index") if extras else None
             place = None if index is None else index.long()
-            if place is not None and rows.valid is not None:
-                place = torch.where(rows.valid, place, -1)
-            given = {name: value.detach() for name, value in rows.extras.items()}
-            self.statistics.add(self.observe(rows.output.detach(), rows.y.detach(), **given), place)
+            if place is not None and valid is not None:
+                place = torch.where(valid, place, -1)
+            given = {name: value.detach() for name, value in extras.items()}
+            statistics.add(self.observe(output.detach(), y.detach(), **given), place)
             if self.commit_every is not None:
                 self._commit_in_step(self.commit_every)
             elif not torch.compiler.is_compiling():
-                self.loop.observed(self, rows.output.shape[0], self.statistics.seen.shape[0])
+                self.loop.observed(self, len(output), len(statistics.seen))
 
     def _commit_in_step(self, every: int) -> None:
         # in a compiled step the choice is made by a tensor: a branch in Python would compile every step anew

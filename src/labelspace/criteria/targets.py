@@ -77,46 +77,56 @@ class TargetRows:
 
     def __init__(self) -> None:
         """Start with nothing kept."""
-        self._kept: tuple[tuple[object, ...], Tensor | int, Tensor | None] = ((), 0, None)
+        self._kept = _Kept()
 
     def __reduce__(self) -> tuple[type["TargetRows"], tuple[()]]:
         """Leave out of copies what was kept: versions of copied relations are counted from another start."""
         return TargetRows, ()
 
-    def __call__(self, y: Tensor, own: float, spread: float, relations: Tensor | int, like: Tensor) -> Tensor:
+    def __call__(self, y: Tensor, own: float, spread: float, relations: Tensor | None, like: Tensor) -> Tensor:
         """Return the rows; a label that is no class is an IndexError.
 
         Args:
             y: class indices.
             own: what a class gives itself.
             spread: factor of the relations.
-            relations: A, or the number of classes where every entry of A is 1.
-            like: has the dtype of the rows.
+            relations: A; None where every entry of it is 1.
+            like: has as many classes, and the dtype of the rows.
         """
-        classes = relations if isinstance(relations, int) else relations.shape[0]
-        version = 0 if isinstance(relations, int) else _version(relations)
-        # even rows are filled faster than they are read from further away than the nearest cache
-        if version is None or classes * classes > (IN_CACHE if isinstance(relations, int) else KEPT):
-            return _mixed_rows(y, own, spread, relations, like)
-        numbers = (own, spread, like.dtype, version)
-        of, made_of, matrix = self._kept  # read once: another thread may write it
-        if of != numbers or made_of is not relations:
-            self._kept = (numbers, relations, None)
+        made_of, version, *numbers, matrix = self._kept  # read once: another thread may write it
+        now = _version(relations, like)
+        if made_of is not relations or version != now or numbers != [own, spread, like.dtype]:
+            # even rows are filled faster than they are read from further away than the nearest cache
+            if now is not None and like.shape[1] ** 2 <= (IN_CACHE if relations is None else KEPT):
+                self._kept = _Kept(relations, now, own, spread, like.dtype, None)
             return _mixed_rows(y, own, spread, relations, like)
         if matrix is None:
-            matrix = _mixed_rows(torch.arange(classes), own, spread, relations, like)
-            self._kept = (numbers, relations, matrix)
+            matrix = _mixed_rows(torch.arange(like.shape[1]), own, spread, relations, like)
+            self._kept = _Kept(relations, now, own, spread, like.dtype, matrix)
         return torch.embedding(matrix, y)
 
 
-def _version(tensor: Tensor) -> int | None:
-    """Return how often a tensor was written to; None of one made in inference mode, where nobody counts."""
-    return None if tensor.is_inference() else tensor._version
+class _Kept(NamedTuple):
+    """Rows of all classes, None before they are asked for again, and what they are of."""
+
+    relations: Tensor | None = None
+    version: int | None = None
+    own: float = 0.0
+    spread: float = 0.0
+    dtype: torch.dtype | None = None
+    matrix: Tensor | None = None
 
 
-def _mixed_rows(y: Tensor, own: float, spread: float, relations: Tensor | int, like: Tensor) -> Tensor:
-    if isinstance(relations, int):
-        found = like.new_full((y.shape[0], relations), spread)
+def _version(relations: Tensor | None, like: Tensor) -> int | None:
+    """Return how often relations were written to; None of those made in inference mode, where nobody counts."""
+    if relations is None:
+        return like.shape[1]
+    return None if relations.is_inference() else relations._version
+
+
+def _mixed_rows(y: Tensor, own: float, spread: float, relations: Tensor | None, like: Tensor) -> Tensor:
+    if relations is None:
+        found = like.new_full((y.shape[0], like.shape[1]), spread)
     else:
         found = torch.embedding(relations, y).to(like.dtype).mul_(spread)
     return found.scatter_add_(1, y.unsqueeze(1), like.new_full((y.shape[0], 1), own))

@@ -97,19 +97,19 @@ class VirtualTeacher(Criterion):
         """Return the same by a kernel; mixed labels have none."""
         if targets.is_soft(y):
             return None
-        count, strength = len(self.names), self.strength.item()
+        count, strength = len(self.names), self.value("strength")
         own, other = self._two()
-        part = strength * self.multiplier.item() / (count if self.average == "classes" else 1)
+        part = strength * self.value("multiplier") / (count if self.average == "classes" else 1)
         entropy = -sum(times * v * math.log(v) for times, v in ((1, own), (count - 1, other)) if v > 0)
         careful = lambda output: self.terms(output, y)[0].values  # noqa: E731
         total = share.sum() if isinstance(share, Tensor) else share * y.shape[0]
         own, other = 1 - strength + part * own, part * other
-        mixed = lambda: self._rows(y, own - other, other, output.shape[1], output)  # noqa: E731
-        return kernels.even_cross_entropy(output, y, own, other, share, careful, mixed) - part * entropy * total
+        loss = kernels.even_cross_entropy(output, y, own, other, share, careful, self._rows)
+        return loss - part * entropy * total
 
     def _two(self) -> tuple[float, float]:
         """Return what the teacher gives the class and each other one."""
-        options = (self.confidence.item(), self.temperature.item())
+        options = (self.value("confidence"), self.value("temperature"))
         if self._of != options:
             own, other = self._teacher(torch.tensor([1.0, 0.0], dtype=torch.float64)).tolist()
             self._of, self._values = options, (own, other)

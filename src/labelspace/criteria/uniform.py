@@ -71,11 +71,10 @@ class UniformSmoothing(Criterion):
         """Return the same by a kernel; mixed labels have none."""
         if targets.is_soft(y):
             return None
-        epsilon, count = self.smoothing.item(), len(self.names)
+        epsilon, count = self.value("smoothing"), len(self.names)
         careful = lambda output: self.terms(output, y)[0].values  # noqa: E731
         other = epsilon / count
-        mixed = lambda: self._rows(y, 1 - epsilon, other, count, output)  # noqa: E731
-        return kernels.even_cross_entropy(output, y, 1 - epsilon + other, other, share, careful, mixed)
+        return kernels.even_cross_entropy(output, y, 1 - epsilon + other, other, share, careful, self._rows)
 
     def label_space(self) -> LabelSpace:
         """Return relations of ``1/K``, the diagonal included, so that ``targets(ε)`` is the T of this loss."""

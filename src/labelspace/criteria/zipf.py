@@ -104,7 +104,7 @@ class ZipfSmoothing(Criterion):
             return None
         mass, sums = found
         careful = lambda output: self.terms(output, y)[0].values  # noqa: E731
-        return kernels.ranked(output, y, mass.__getitem__, sums.__getitem__, self.strength.item(), share, careful)
+        return kernels.ranked(output, y, mass.__getitem__, sums.__getitem__, self.value("strength"), share, careful)
 
     def label_space(self) -> LabelSpace:
         """Return uniform relations: ranks are a sample's own, before one is seen all other classes are alike."""
