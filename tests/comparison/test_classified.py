@@ -33,5 +33,9 @@ def test_the_best_model_decides_as_it_was_judged(finished: Comparison) -> None:
     assert finished.recommendation is not None
     run, decision = ready(finished.folder / "best")
     assert decision.rule == finished.recommendation.rule
-    chosen = Run.load(Path(finished.folder) / "runs" / str(finished.recommendation.run))
-    assert torch.equal(scores_of(run).test, scores_of(chosen).test)
+    row = next(row for row in finished.result.rows if row.label == finished.recommendation.label)
+    chosen = [Run.load(Path(finished.folder) / "runs" / name) for name in row.runs]
+    assert len(chosen) == 2, "all models of the cheapest row"
+    by = [member.deciding for member in run.members]
+    said = [how.probabilities(one.scores["test_scores"]) for how, one in zip(by, chosen, strict=True)]
+    torch.testing.assert_close(scores_of(run).test.softmax(dim=1), torch.stack(said).mean(dim=0))

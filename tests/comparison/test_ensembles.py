@@ -41,10 +41,11 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Comparison, Path
 
 
 def test_the_reference_the_winner_and_the_best_rival_that_draws(compared: tuple[Comparison, Path]) -> None:
-    rows = [row for row in compared[0].result.rows if row.role == "ensemble"]
-    assert [row.label for row in rows][:2] == ["3 × one-hot", "3 × uniform"]
-    assert rows[2].of is not None
-    assert rows[2].of.startswith("ExtraTrees")
+    rows = [row for row in compared[0].result.rows if row.role == "ensemble" and not row.mixed]
+    labels = [row.label for row in rows]
+    assert labels[:2] == ["3 × one-hot", "3 × uniform"]
+    assert labels[2].startswith("3 × ExtraTrees")
+    assert len(set(labels)) == len(labels), "what is cheapest too is there once"
     assert all(len(row.runs) == 3 and len(row.temperatures or ()) == 1 for row in rows)
     assert all(row.change is not None and row.change.seeds == 1 for row in rows)
 
@@ -113,10 +114,19 @@ def test_predict_decides_by_the_mean_and_the_card_says_what_it_is(compared: tupl
     assert "seeds 0, 1, 2." in said
 
 
-def test_it_is_no_graph_and_has_no_features(compared: tuple[Comparison, Path], tmp_path: Path) -> None:
+def test_several_networks_are_one_graph(compared: tuple[Comparison, Path], tmp_path: Path) -> None:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    best, x = Run.load(compared[0].folder), data.load(compared[1]).test.x
+    assert {member.config.model for member in best.members} == {"linear"}
+    assert export_onnx(best, best.deciding, tmp_path / "best.onnx").difference < 1e-5
+    session = onnxruntime.InferenceSession(tmp_path / "best.onnx", providers=["CPUExecutionProvider"])
+    p, _, decision = (torch.from_numpy(each) for each in session.run(None, {"x": x.numpy()}))
+    torch.testing.assert_close(p, best.predict_proba(x).float(), rtol=1e-4, atol=1e-5)
+    assert [best.names[place] for place in decision.tolist()] == best.decide(x)
+
+
+def test_it_has_no_features(compared: tuple[Comparison, Path]) -> None:
     best = Run.load(compared[0].folder)
-    with pytest.raises(InputError, match=r"of one network|of a network"):
-        export_onnx(best, best.deciding, tmp_path / "best.onnx")
     with pytest.raises(InputError, match="of one network"):
         best.features(data.load(compared[1]).test.x)
     assert compared[0].save_html().stat().st_size > 0
@@ -149,21 +159,21 @@ def alike(compared: tuple[Comparison, Path], tmp_path_factory: pytest.TempPathFa
 
 
 def test_rows_that_cannot_be_told_apart_are_averaged(alike: Comparison, compared: tuple[Comparison, Path]) -> None:
-    """In numpy: one model of each row, the best on validation data, each with its own calibration; then their mean."""
+    """In numpy: all models of each row, one where its seeds gave the same, each calibrated; then their mean."""
     rows, best = alike.result.rows, Run.load(alike.folder)
     row = next(row for row in rows if row.mixed)
-    assert (row.label, row.of, row.method, row.structured, len(row.runs)) == ("average of 3", None, "", False, 3)
+    assert (row.label, row.of, row.method, row.structured, len(row.runs)) == ("average of 7", None, "", False, 7)
     assert alike.result.best is not None
     assert alike.result.best.label == row.label
     labels = [next(one.label for one in rows if run in one.runs) for run in row.runs]
-    assert labels == ["uniform", "GaussianNB", "ExtraTrees"]
+    assert labels == ["uniform"] * 3 + ["GaussianNB"] + ["ExtraTrees"] * 3
     part = data.load(compared[1]).test
     members = [Run.load(alike.folder / "runs" / name) for name in row.runs]
     by = [member.decision for member in best.members]
     pairs = zip(by, members, strict=True)
     parts = [how.probabilities(one.scores_of(part.x)).double().numpy() for how, one in pairs if how is not None]
     mean = np.mean(parts, axis=0)
-    assert len(parts) == 3
+    assert len(parts) == 7
     torch.testing.assert_close(best.scores_of(part.x).double().exp(), torch.from_numpy(mean), rtol=1e-5, atol=1e-6)
     cost = np.square(np.arange(3)[:, None] - np.arange(3))
     called = (best.predict_proba(part.x).double().numpy() @ cost).argmin(axis=1)
@@ -174,21 +184,23 @@ def test_rows_that_cannot_be_told_apart_are_averaged(alike: Comparison, compared
 
 def test_it_is_said_what_is_averaged(alike: Comparison, tmp_path: Path) -> None:
     advice = alike.result.verdict.advice
-    said = "Take the average of 3 models (uniform; GaussianNB; ExtraTrees) with minimum-cost decisions: "
+    said = "Take the average of 7 models (uniform; GaussianNB; ExtraTrees) with minimum-cost decisions: "
     assert advice.startswith(said)
-    assert "alidation data do not tell them apart; it takes 3 times as long as one (uniform: " in advice
+    assert "alidation data do not tell them apart; it takes 7 times as long as one (" in advice
     assert "Too few rows" not in advice
     card = (alike.folder / "best" / "README.md").read_text(encoding="utf-8")
-    assert "| model | 3 models: the mean of their calibrated probabilities |" in card
-    assert "| members/1 | sklearn:GaussianNB; onehot: " in card
+    assert "| model | 7 models: the mean of their calibrated probabilities |" in card
+    assert "| members/3 | sklearn:GaussianNB; onehot: " in card
     said = alike.methods_text()
-    assert "Validation data did not tell 3 models apart; they were averaged (" in said
+    assert "Validation data did not tell 3 rows apart; their 7 models were averaged (" in said
     best, first = Run.load(alike.folder), Run.load(alike.folder / "best" / "members" / "0")
     assert first.config.method == "uniform"
     assert first.deciding.rule == "min_cost"  # so that it can be exported by itself
     assert alike.folder is not None
     found: Any = what_if(read_comparison(alike.folder)[1], Room(10**7))
     assert [row["label"] for row in found["rows"]] == ["uniform", "one-hot"]
-    with pytest.raises(InputError, match=r"of one network.*3 averaged.*Its networks are members/0\."):
+    with pytest.raises(
+        InputError, match=r"7 models averaged, of which 4 are none.*Its networks are members/0, members/1, members/2\."
+    ):
         export_onnx(best, best.deciding, tmp_path / "best.onnx")
     assert alike.save_html().stat().st_size > 0

@@ -15,6 +15,7 @@ import torch
 
 from labelspace import Decision, data
 from labelspace.serving.predictions import Ready, Tally, predictions
+from labelspace.training import predict
 from labelspace.training.inputs import Inputs
 from labelspace.training.run import Run, train
 from signing import signed_again
@@ -364,3 +365,22 @@ def test_scores_that_are_not_finite_are_no_predictions(tmp_path: Path) -> None:
     assert tally.unread == [("1", "its scores are not finite numbers")]
     assert [cell is None for cell in columns["class"]] == [False, True, False]
     assert columns["decision"][1] is None
+
+
+def test_several_models_read_what_a_frozen_network_makes_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(0)
+    pictures = draw.integers(0, 256, (30, 16, 16, 3), dtype=np.uint8), [*"abc"] * 10
+    options = {"epochs": 1, "backbone": "efficientnet-lite0"}
+    runs = [train(pictures, seed=seed, **options) for seed in (0, 1)]
+    read: list[int] = []
+
+    def counted(frozen: object, samples: object) -> torch.Tensor:
+        read.append(len(samples))  # type: ignore[arg-type]
+        return features(frozen, samples)  # type: ignore[arg-type]
+
+    features = predict.backbone_features
+    wanted = [run.predict_proba(pictures[0]).double() for run in runs]
+    monkeypatch.setattr(predict, "backbone_features", counted)
+    several = replace(runs[0], members=tuple(runs))
+    torch.testing.assert_close(several.scores_of(pictures[0]).double().exp(), (wanted[0] + wanted[1]) / 2)
+    assert read == [30]

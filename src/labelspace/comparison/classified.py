@@ -126,7 +126,9 @@ class Classified:
         constant = constant_row(self.labels, outcomes[0], self.dataset.train.factors)
         able = candidates(rows)
         near = [able[each] for each in alike([_offer(outcomes[place]) for place in able])]
-        several = averaged(rows, trained) + ([mixed([trained[place] for place in near])] if len(near) > 1 else [])
+        several = averaged(rows, trained, near[0]) + (
+            [mixed([trained[place] for place in near])] if len(near) > 1 else []
+        )
         outcomes += [each.outcome for each in several if isinstance(each.outcome, Outcome)]
         added = [
             make_row(outcome, **each.about()) for outcome, each in zip(outcomes[len(rows) :], several, strict=True)
@@ -184,9 +186,10 @@ def _offer(outcome: Outcome) -> Offer:
 
 
 def _best(rows: Sequence[Judged], offers: Sequence[Offer], cheapest: int, groups: Tensor | None) -> int:
-    """Return the row to take home: the average of those alike, or the cheapest; a row's seeds where clearly cheaper."""
-    best = next((place for place, row in enumerate(rows) if row.mixed), cheapest)
+    """Return the row to take home: all models of those alike, or of the cheapest; others as one if clearly cheaper."""
     several = [place for place, row in enumerate(rows) if row.role == "ensemble" and not row.mixed]
+    own = next((place for place in several if rows[place].of == rows[cheapest].label), cheapest)
+    best = next((place for place, row in enumerate(rows) if row.mixed), own)
     many = min(several, key=lambda place: float(offers[place].costs.mean()), default=None)
     return best if many is None or not is_worth_several(offers[best], offers[many], groups) else many
 

@@ -1,7 +1,7 @@
 """Several models as one: the mean of their calibrated probabilities, made honest once more.
 
-They are all judged seeds of a row, or the best seeds of the rows that validation data do not tell apart. One model
-decides, so what it costs is left to chance by the samples alone; and it takes as many times as long to run.
+They are all judged seeds of a row, or of the rows that validation data do not tell apart. One model decides, so what it
+costs is left to chance by the samples alone; and it takes as many times as long to run.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from labelspace.comparison.judging import Trained, best_seed
+from labelspace.comparison.judging import Trained
 from labelspace.comparison.outcome import Outcome
 from labelspace.comparison.rows import Judged
 from labelspace.decisions import Decision
@@ -26,8 +26,7 @@ def ensemble(each: Trained) -> Trained:
     Args:
         each: a row of several seeds that are not all the same.
     """
-    outcome, count = each.outcome, len(each.runs)
-    assert isinstance(outcome, Outcome)
+    outcome, count = _outcome(each), len(each.runs)
     first = outcome.scores[0]
     validation, test = _mean(outcome.validation_probabilities), _mean(outcome.probabilities)
     scores = first._replace(validation=validation, test=test)
@@ -36,35 +35,35 @@ def ensemble(each: Trained) -> Trained:
 
 
 def mixed(some: Sequence[Trained]) -> Trained:
-    """Return the row of several rows together, each with its best seed on validation data.
+    """Return the row of several rows together: all models of each, one where its seeds gave the same.
 
     Args:
         some: rows that cannot be told apart, the cheapest first.
     """
-    outcomes = [each.outcome for each in some if isinstance(each.outcome, Outcome)]
-    places = [best_seed(each) for each in outcomes]
-    pairs = list(zip(outcomes, places, strict=True))
-    validation = _mean([outcome.validation_probabilities[place] for outcome, place in pairs])
-    test = _mean([outcome.probabilities[place] for outcome, place in pairs])
-    scores = outcomes[0].scores[0]._replace(validation=validation, test=test)
-    first, label = some[0].entry, f"average of {len(some)}"
+    members = [(each, place) for each in some for place in (range(len(each.runs)) if _differ(each) else range(1))]
+    validation = _mean([_outcome(each).validation_probabilities[place] for each, place in members])
+    test = _mean([_outcome(each).probabilities[place] for each, place in members])
+    first, label = some[0].entry, f"average of {len(members)}"
     entry = first._replace(label=label, method="", role="ensemble", space=None, of=None, option=None, options={})
-    runs = [each.runs[place] for each, place in zip(some, places, strict=True)]
-    return Trained(entry, [], some[0].options, runs, Outcome([scores], outcomes[0].judge))
+    scores = _outcome(some[0]).scores[0]._replace(validation=validation, test=test)
+    runs = [each.runs[place] for each, place in members]
+    return Trained(entry, [], some[0].options, runs, Outcome([scores], _outcome(some[0]).judge))
 
 
-def averaged(rows: Sequence[Judged], trained: Sequence[Trained]) -> list[Trained]:
-    """Return the rows of several seeds that are worth it: the reference, the winner, the best rival that draws.
+def averaged(rows: Sequence[Judged], trained: Sequence[Trained], cheapest: int) -> list[Trained]:
+    """Return the rows of several seeds that are worth it: reference, winner, best rival that draws, and the cheapest.
 
     Args:
         rows: the reference first.
         trained: what they are of.
+        cheapest: the place of the row that costs least on validation data.
     """
     drawn = [place for place, each in enumerate(trained) if _differ(each)]
     rivals = [place for place in drawn if rows[place].role == "rival"]
     best = sorted(rivals, key=lambda place: -rows[place].merit)[:1]
-    chosen = [place for place in drawn if rows[place].role == "reference" or rows[place].winner] + best
-    return [ensemble(trained[place]) for place in chosen]
+    chosen = [place for place in drawn if rows[place].role == "reference" or rows[place].winner]
+    chosen += [*best, *(place for place in drawn if place == cheapest)]
+    return [ensemble(trained[place]) for place in dict.fromkeys(chosen)]
 
 
 def together(each: Trained, trained: Sequence[Trained]) -> Run:
@@ -74,8 +73,7 @@ def together(each: Trained, trained: Sequence[Trained]) -> Run:
         each: from ``ensemble`` or ``mixed``.
         trained: the rows, among them those whose runs are its members.
     """
-    outcome, first = each.outcome, each.runs[0]
-    assert isinstance(outcome, Outcome)
+    outcome, first = _outcome(each), each.runs[0]
     said = outcome.scores[0]
     pairs = {"validation": (said.validation, said.validation_y), "test": (said.test, said.test_y)}
     scores: dict[str, Tensor] = {f"{part}_scores": found for part, (found, _) in pairs.items()}
@@ -89,17 +87,20 @@ def together(each: Trained, trained: Sequence[Trained]) -> Run:
 def _decision(run: Run, trained: Sequence[Trained]) -> Decision:
     """Return how a run decides by itself."""
     for each in trained:
-        assert isinstance(each.outcome, Outcome)
         places = [place for place, other in enumerate(each.runs) if other is run]
         if places:
-            return each.outcome.deciders[places[0]]
+            return _outcome(each).deciders[places[0]]
     raise AssertionError("every member is a run of some row")
+
+
+def _outcome(each: Trained) -> Outcome:
+    assert isinstance(each.outcome, Outcome)
+    return each.outcome
 
 
 def _differ(each: Trained) -> bool:
     """Return whether the seeds of a row gave different models."""
-    assert isinstance(each.outcome, Outcome)
-    first, *others = (scores.validation for scores in each.outcome.scores)
+    first, *others = (scores.validation for scores in _outcome(each).scores)
     return any(not torch.equal(first, other) for other in others)
 
 

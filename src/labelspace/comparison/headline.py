@@ -176,7 +176,7 @@ def _apart(rows: Sequence[Judged], taken: Judged) -> str:
 
 
 def models_of(rows: Sequence[Judged], taken: Judged) -> list[Judged]:
-    """Return the rows whose models are taken: of several models that are one those of each, else the row itself.
+    """Return the rows whose models are taken: of several models that are one all of these, else the row itself.
 
     Args:
         rows: all of them.
@@ -184,7 +184,7 @@ def models_of(rows: Sequence[Judged], taken: Judged) -> list[Judged]:
     """
     if taken.mixed:
         single = [row for row in rows if row.role not in ("ensemble", "control")]
-        return [next(row for row in single if run in row.runs) for run in taken.runs]
+        return [row for row in single if not set(row.runs).isdisjoint(taken.runs)]
     return [next((row for row in rows if taken.role == "ensemble" and row.label == taken.of), taken)]
 
 
@@ -193,7 +193,7 @@ def _several(rows: Sequence[Judged], taken: Judged) -> str:
     models = models_of(rows, taken)
     if models == [taken]:
         return ""
-    one, count = models[0], len(models) if taken.mixed else len(models[0].costs)
+    one, count = max(models, key=lambda row: row.merit), len(taken.runs)
     alone = costs(one.headline.cost)[0]
     if taken.mixed:
         return f"validation data do not tell them apart; it takes {count} times as long as one ({one.label}: {alone})"

@@ -148,52 +148,43 @@ def even_cross_entropy(
 def learnt_terms(
     output: Tensor, logits: Tensor, y: Tensor, smoothing: Tensor, coefficients: Tensor, share: Share
 ) -> Tensor:
-    """Return ``Σ share·values`` of ``divergences.learnt_terms``, whose letters and derivation are these too."""
+    """Return ``Σ share·values`` of ``divergences.learnt_terms``: ``a·t·log t − b·t·log p + c·p·log p − d·p·log t``.
+
+    With ``A = a·log t − b·log p`` and ``C = c·log p − d·log t`` the value is ``Σ t·A + Σ p·C``. By z the gradient is
+    ``p·(C − Σ p·C + b) − b·t``. By Q it is ``α·q·(A − Σ q·A) − d·s·p + d·q·Σ s·p``, s being ``α·q/t``: 1 but at the
+    class, where ``1 − s = (1−α)/t``. What A and C have in common in a row cancels in both: it is left out of them.
+    """
     alpha, (first, second, third, fourth) = smoothing.item(), coefficients.tolist()
-    alike = first == fourth and second == third  # what stands at t and at p is one but for its sign
+    alike = first == fourth and second == third  # C is −A
 
     def quick(do: Maths[Numbers], output: Numbers, logits: Numbers) -> Parts:
-        p, log_p = _probabilities(do, output)
-        target, log_t = _probabilities(do, logits, alpha)
-        mine = do.at(target)  # α·q, which the label itself comes on top of
-        own = mine + (1 - alpha)
-        do.put_(target, own)
-        do.put_(log_t, do.log(own))
-        inner = None if alike else do.add_(log_p * -third, log_t, fourth)  # of p, with its sign turned round
-        outer = log_t  # of t
-        outer *= first
-        do.add_(outer, log_p, -second)
-        if inner is None:
-            inner = outer * p
-        else:
-            inner *= p
-        outer *= target
-        mean = -do.sum(inner)
-        values = do.sum(outer) + mean
-        by_log_t = do.add_(do.add_(outer, target, first), p, -fourth)
-        to_output = p
-        to_output *= second - mean
-        to_output -= inner
-        do.add_(to_output, target, -second)
-        by_own = do.put_(by_log_t, do.at(by_log_t) * mine / own)
-        total, last = do.sum(by_own), do.at(by_own)
-        target *= total / alpha
-        by_own -= target
-        return values, [to_output, do.put_(by_own, last - total * (mine / alpha))]
+        given, learnt = do.softmax(output), do.softmax(logits)
+        spread, p = alpha / learnt.total, 1 / given.total  # what e is multiplied by to be α·q, and p
+        own = do.at(learnt.e) * spread + (1 - alpha)
+        log_spread = do.log(learnt.total) - math.log(alpha)  # what log t lacks
+        do.put_(learnt.shifted, do.log(own) + log_spread)
+        mine = learnt.shifted  # A
+        other, sign = (mine, -p) if alike else (do.add_(given.shifted * third, mine, -fourth), p)  # C, or A and a sign
+        if first != 1:
+            mine *= first
+        do.add_(mine, given.shifted, -second)
+        across, along = do.dot(given.e, other) * sign, do.dot(learnt.e, mine) * spread
+        values = along + do.at(mine) * (1 - alpha) + across
+        if not alike:  # else it cancels
+            values += do.log(given.total) * (second - third) + log_spread * (fourth - first)
+        missing = do.at(given.e) * p * ((1 - alpha) / own) * fourth
+        to_output = do.scaled(other, sign, (second - across) * p, given.shifted)
+        to_output *= given.e
+        do.add_product_(to_output, learnt.e, spread, -second)
+        to_logits = do.scaled(mine, spread, (fourth - missing - along) * (spread / alpha), mine)
+        to_logits *= learnt.e
+        do.add_product_(to_logits, given.e, p, -fourth)
+        return values, [do.add_at_(to_output, second * (alpha - 1)), do.add_at_(to_logits, missing)]
 
     def careful(output: Tensor, logits: Tensor) -> Tensor:
         return divergences.learnt_terms(output, logits, y, smoothing, coefficients)
 
     return known(quick, careful, y, share, output, logits)
-
-
-def _probabilities(do: Maths[Numbers], z: Numbers, times: float = 1.0) -> tuple[Numbers, Numbers]:
-    """Return ``times·p`` and its logarithm, new numbers both."""
-    soft = do.softmax(z)
-    p, log_p = soft.e, soft.shifted
-    p *= times / soft.total
-    log_p -= do.log(soft.total) - math.log(times)
-    return p, log_p
 
 
 def focal(output: Tensor, y: Tensor, gamma: float, share: Share, careful: Callable[[Tensor], Tensor]) -> Tensor:

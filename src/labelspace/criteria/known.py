@@ -41,8 +41,8 @@ class How(NamedTuple):
     """How a loss is computed.
 
     Args:
-        quick: gives values of samples and, in the order of the inputs, the gradients of each sample's own value. It is
-            handed ``Maths``, then the inputs of the samples that it is of: all of a small batch, some of a large one.
+        quick: gives values of samples and, in the order of the inputs, the gradients of each sample's own value: new
+            numbers, which are multiplied by its share in place. It is handed ``Maths``, then the inputs of the samples that it is of: all of a small batch, some of a large one.
         careful: gives the values ``(n,)`` of all inputs, differentiable as often as one likes.
         y: class indices, where values are asked for what a sample has at its class.
         share: what each sample's value counts.
@@ -141,15 +141,20 @@ def _at_once(how: How, inputs: Sequence[Tensor], needed: Sequence[bool]) -> tupl
     return torch.from_numpy(np.asarray(loss, dtype=values.dtype)), found
 
 
-def _by_parts(how: How, inputs: Sequence[Tensor], needed: Sequence[bool]) -> tuple[Tensor, list[Tensor | None]]:
+def _by_parts(how: How, inputs: Sequence[Tensor], needed: Sequence[bool]) -> tuple[Tensor, Sequence[Tensor | None]]:
     """Return them from some samples at a time."""
     share, count = how.share, inputs[0].shape[0]
+    each_share = share.unsqueeze(1) if isinstance(share, Tensor) else None
+    step = count if how.whole else max(1, AT_A_TIME // max(1, inputs[0].shape[1]))
+    if step >= count:
+        values, gradients = how.quick(Wide(slice(None), how.y), *inputs)
+        factor = share if each_share is None else each_share
+        found = [each.mul_(factor) if asked else None for each, asked in zip(gradients, needed, strict=True)]
+        return (values * factor).sum(), found
     found = [
         torch.empty_like(each, memory_format=torch.contiguous_format) if asked else None
         for each, asked in zip(inputs, needed, strict=True)
     ]
-    each_share = share.unsqueeze(1) if isinstance(share, Tensor) else None
-    step = count if how.whole else max(1, AT_A_TIME // max(1, inputs[0].shape[1]))
     losses = []
     for start in range(0, count, step):
         part = slice(start, start + step)
@@ -159,7 +164,7 @@ def _by_parts(how: How, inputs: Sequence[Tensor], needed: Sequence[bool]) -> tup
         for whole, of_part in zip(found, gradients, strict=True):
             if whole is not None:
                 torch.mul(of_part, factor, out=whole[part])
-    return losses[0] if len(losses) == 1 else torch.stack(losses).sum(), found
+    return torch.stack(losses).sum(), found
 
 
 def likeliest(output: Tensor) -> NDArray[np.intp]:

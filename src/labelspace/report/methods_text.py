@@ -181,7 +181,11 @@ def _found(result: Result) -> str:
         costs = "" if cost is None else f" ({words.fixed(cost, words.decimals_for([cost]))} per test sample)"
         taken = f" On validation data {result.best.label} was best{costs}."
         if row is not None and row.mixed:
-            taken = f" Validation data did not tell {len(row.runs)} models apart; they were averaged{costs}."
+            rows = [each for each in result.rows if each is not row and not set(each.runs).isdisjoint(row.runs)]
+            count = sum(each.role not in ("ensemble", "control") for each in rows)
+            taken = (
+                f" Validation data did not tell {count} rows apart; their {len(row.runs)} models were averaged{costs}."
+            )
     few = ", indicative only" if verdict.indicative else ""
     return f"The verdict on {verdict.subject} is {verdict.kind}{few}{change}.{taken}"
 

@@ -83,7 +83,7 @@ def _summary(run: Run, comparison: Result | None) -> list[str]:
     counts = {"train": run.result["train_samples"]}
     counts |= {part: len(run.scores[f"{part}_y"]) for part in ("validation", "test")}
     listed = ", ".join(f"{count:,} {part}" for part, count in counts.items() if count)
-    seeds = [str(member.config.seed) for member in run.members] or [str(run.config.seed)]
+    seeds = [*dict.fromkeys(str(member.config.seed) for member in run.members or (run,))]
     seeded = f"{'seed' if len(seeds) == 1 else 'seeds'} {', '.join(seeds)}"
     lines = [f"Trained with labelspace {version('labelspace')} on {listed} samples, {seeded}."]
     if comparison is not None and comparison.title:

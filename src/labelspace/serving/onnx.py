@@ -56,6 +56,8 @@ def export_onnx(run: Run, decision: Decision, path: str | Path) -> Exported:
     raw samples become ``x``, with the tokeniser of texts or the frozen network that the graph does not hold. Where
     ``actions`` are among them, ``decision`` counts these.
 
+    Several networks that are one are one graph too, which holds all of them.
+
     Args:
         run: a finished run.
         decision: temperature, prices and rule.
@@ -64,12 +66,14 @@ def export_onnx(run: Run, decision: Decision, path: str | Path) -> Exported:
     if run.preprocessing["kind"] == "sequences":
         remedy = "Its search writes token by token: labelspace predict and Run.translate do."
         raise _checks.fail("export", "run", "of a model with one label for each sample", "one of sequences", remedy)
-    if run.members:
+    estimators = sum(is_estimator(each) for each in run.members)
+    if estimators:
         networks = [f"members/{place}" for place, each in enumerate(run.members) if not is_estimator(each)]
         found = f"Its networks are {', '.join(networks)}." if networks else "None of its models is a network."
         remedy = f"labelspace predict, Run.predict_proba and Run.decide take it as it is. {found}"
-        raise _checks.fail("export", "run", "of one network", f"{len(run.members)} averaged", remedy)
-    if is_estimator(run):
+        got = f"{len(run.members)} models averaged, of which {estimators} {'is no network' if estimators == 1 else 'are none'}"
+        raise _checks.fail("export", "run", "of a network, or several", got, remedy)
+    if not run.members and is_estimator(run):
         remedy = "labelspace predict, Run.predict_proba and Run.decide take it as it is."
         raise _checks.fail("export", "run", "of a network", f"one of {run.config.model}, an estimator", remedy)
     onnxruntime = _packages()
@@ -77,7 +81,7 @@ def export_onnx(run: Run, decision: Decision, path: str | Path) -> Exported:
     place = Path(path)
     if not place.parent.is_dir():
         raise _checks.fail("export_onnx", "path", "a file in a folder that is there", repr(str(place)))
-    if decision.targets is not None:
+    if any(each.targets is not None for each in (decision, *(member.deciding for member in run.members))):
         remedy = "Compare with --probabilities 'as is' to take home a model that can be exported."
         raise _checks.fail("export", "decision", "one without inverted probabilities", "one with targets", remedy)
     module = Deployed(run, decision).eval()
@@ -108,7 +112,8 @@ class Deployed(nn.Module):
     def __init__(self, run: Run, decision: Decision) -> None:
         """Build the parts."""
         super().__init__()
-        self.learner, self.normalize = run.learner().float(), Normalize.stored(run.preprocessing)
+        self.networks = nn.ModuleList(_Network(each) for each in run.members or (run,))
+        self.normalize = Normalize.stored(run.preprocessing)  # of the first: samples to check with are like its own
         self.rule, self.abstain_cost = RULES[decision.rule], decision.weighed_abstain_cost
         self.temperature = decision.temperature
         self.run, self.decision = run, decision
@@ -132,7 +137,7 @@ class Deployed(nn.Module):
         """Return probabilities, the likeliest class, and the decision."""
         if self.frozen is not None:
             x = self.frozen.extract(self.frozen.prepare(x))
-        scores = self.learner(self.normalize(x)).float()
+        scores = self._scores(x)
         probabilities = torch.softmax(scores / self.temperature, dim=1)
         ranked = scores
         if self.decision.reorders:
@@ -145,6 +150,13 @@ class Deployed(nn.Module):
             least = (precise @ self.prices).amin(dim=1)
             decision = torch.where(self.abstain_cost < least - ROUNDING * (1 + least.abs()), -1, decision)
         return probabilities, ranked.argmax(dim=1), decision
+
+    def _scores(self, x: Tensor) -> Tensor:
+        """Return scores; of several networks the logarithms of their mean probabilities."""
+        if not self.run.members:
+            return self.networks[0](x)  # type: ignore[no-any-return]
+        chances = [each.deciding.chances(part(x)) for part, each in zip(self.networks, self.run.members, strict=True)]
+        return torch.stack(chances).mean(dim=0).clamp_min(models.FLOOR).log().float()
 
     def example(self, count: int, seed: int = 0) -> Tensor:
         """Return random samples like those that it takes."""
@@ -166,12 +178,23 @@ class Deployed(nn.Module):
     def expected(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return what the library itself says of samples, in the run's own precision where that is exact."""
         readable = self.run.config.backbone is None or self.frozen is not None
-        if not readable or self.run.config.precision in HALF:
+        if not readable or any(each.config.precision in HALF for each in self.run.members or (self.run,)):
             return self.forward(x)
         scores = scorer(self.run)(x)
         decided = self.decision.decide(scores)
         decision = torch.where(decided.abstained, -1, decided.actions)
         return self.decision.probabilities(scores).float(), self.decision.likeliest(scores), decision
+
+
+@final
+class _Network(nn.Module):
+    def __init__(self, run: Run) -> None:
+        super().__init__()
+        self.learner, self.normalize = run.learner().float(), Normalize.stored(run.preprocessing)
+
+    def forward(self, x: Tensor) -> Tensor:
+        scores: Tensor = self.learner(self.normalize(x))
+        return scores.float()
 
 
 def _write(module: Deployed, metadata: dict[str, str], path: Path) -> None:

@@ -26,6 +26,7 @@ from labelspace.training.sentences import translations
 SHOWN = 5
 
 Scorer = Callable[[Samples], Tensor]
+Reader = Callable[[Samples], Tensor]
 Translate = Callable[[Sequence[Ids]], list[str]]
 
 
@@ -46,11 +47,41 @@ def scorer(run: Finished, device: str = "cpu") -> Scorer:
         run: a finished run; its model is built once.
         device: where to compute; scores come back to the CPU.
     """
-    if run.members:
-        scorers = [(scorer(member, device), member.deciding) for member in run.members]
-        return lambda samples: _averaged([by.probabilities(score(samples)) for score, by in scorers])
+    if not run.members:
+        return _scorer(run, device, _reader(run))
+    # what a frozen network makes of samples is made once for all that read it
+    readers = {each.config.backbone: _once(_reader(each)) for each in run.members}
+    scorers = [(_scorer(each, device, readers[each.config.backbone]), each.deciding) for each in run.members]
+    return lambda samples: _averaged([by.probabilities(score(samples)) for score, by in scorers])
+
+
+def _scorer(run: Finished, device: str, read: Reader) -> Scorer:
     there = _place(run, device)
-    return _prepared(run, run.learner().to(there), there)
+    return _prepared(run, run.learner().to(there), there, read)
+
+
+def _reader(run: Finished) -> Reader:
+    """Return a function from samples to the numbers that the run's own model reads."""
+    frozen = None if run.config.backbone is None else models.backbone(run.config.backbone)
+
+    def read(samples: Samples) -> Tensor:
+        rows = samples if frozen is None else backbone_features(frozen, samples)
+        assert isinstance(rows, Tensor)
+        return rows
+
+    return read
+
+
+def _once(read: Reader) -> Reader:
+    """Return a function that reads the same samples once, however often it is asked in turn."""
+    last: list[tuple[Samples, Tensor]] = []
+
+    def once(samples: Samples) -> Tensor:
+        if not last or last[0][0] is not samples:
+            last[:] = [(samples, read(samples))]
+        return last[0][1]
+
+    return once
 
 
 def _averaged(probabilities: Sequence[Tensor]) -> Tensor:
@@ -66,17 +97,17 @@ def _place(run: Finished, device: str) -> torch.device:
     return _devices.placed(name)
 
 
-def _prepared(run: Finished, function: Callable[[Tensor], Tensor], device: torch.device) -> Scorer:
+def _prepared(
+    run: Finished, function: Callable[[Tensor], Tensor], device: torch.device, read: Reader | None = None
+) -> Scorer:
     """Return a function of samples that are first brought into the form the run's model takes, and to its device."""
     normalize = Normalize.stored(run.preprocessing)
     dtype = torch.float64 if run.config.precision == "float64" else torch.float32
-    frozen = None if run.config.backbone is None else models.backbone(run.config.backbone)
+    read = read or _reader(run)
 
     @torch.no_grad()
     def prepared(samples: Samples) -> Tensor:
-        rows = samples if frozen is None else backbone_features(frozen, samples)
-        assert isinstance(rows, Tensor)
-        batch = normalize(rows)
+        batch = normalize(read(samples))
         if batch.is_floating_point():
             batch = batch.to(dtype)
             if run.config.channels_last and batch.ndim == 4:
