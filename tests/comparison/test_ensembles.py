@@ -200,7 +200,7 @@ def test_it_is_said_what_is_averaged(alike: Comparison, tmp_path: Path) -> None:
     found: Any = what_if(read_comparison(alike.folder)[1], Room(10**7))
     assert [row["label"] for row in found["rows"]] == ["uniform", "one-hot"]
     with pytest.raises(
-        InputError, match=r"7 models averaged, of which 4 are none.*Its networks are members/0, members/1, members/2\."
+        InputError, match=r"7 models averaged, 4 of them no network.*Its networks are members/0, members/1, members/2\."
     ):
         export_onnx(best, best.deciding, tmp_path / "best.onnx")
     assert alike.save_html().stat().st_size > 0

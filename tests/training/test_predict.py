@@ -368,6 +368,7 @@ def test_scores_that_are_not_finite_are_no_predictions(tmp_path: Path) -> None:
 
 
 def test_several_models_read_what_a_frozen_network_makes_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("efficientnet_lite_pytorch")
     draw = np.random.default_rng(0)
     pictures = draw.integers(0, 256, (30, 16, 16, 3), dtype=np.uint8), [*"abc"] * 10
     options = {"epochs": 1, "backbone": "efficientnet-lite0"}

@@ -41,8 +41,9 @@ class How(NamedTuple):
     """How a loss is computed.
 
     Args:
-        quick: gives values of samples and, in the order of the inputs, the gradients of each sample's own value: new
-            numbers, which are multiplied by its share in place. It is handed ``Maths``, then the inputs of the samples that it is of: all of a small batch, some of a large one.
+        quick: gives values of samples and, in the order of the inputs, the gradients of each sample's own value, in new
+            numbers: they are multiplied by its share in place. It is handed ``Maths``, then the inputs of the samples
+            that it is of: all of a small batch, some of a large one.
         careful: gives the values ``(n,)`` of all inputs, differentiable as often as one likes.
         y: class indices, where values are asked for what a sample has at its class.
         share: what each sample's value counts.

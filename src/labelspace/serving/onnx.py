@@ -71,7 +71,7 @@ def export_onnx(run: Run, decision: Decision, path: str | Path) -> Exported:
         networks = [f"members/{place}" for place, each in enumerate(run.members) if not is_estimator(each)]
         found = f"Its networks are {', '.join(networks)}." if networks else "None of its models is a network."
         remedy = f"labelspace predict, Run.predict_proba and Run.decide take it as it is. {found}"
-        got = f"{len(run.members)} models averaged, of which {estimators} {'is no network' if estimators == 1 else 'are none'}"
+        got = f"{len(run.members)} models averaged, {estimators} of them no network"
         raise _checks.fail("export", "run", "of a network, or several", got, remedy)
     if not run.members and is_estimator(run):
         remedy = "labelspace predict, Run.predict_proba and Run.decide take it as it is."
