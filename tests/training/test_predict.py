@@ -382,6 +382,7 @@ def test_several_models_read_what_a_frozen_network_makes_once(tmp_path: Path, mo
     features = predict.backbone_features
     wanted = [run.predict_proba(pictures[0]).double() for run in runs]
     monkeypatch.setattr(predict, "backbone_features", counted)
-    several = replace(runs[0], members=tuple(runs))
-    torch.testing.assert_close(several.scores_of(pictures[0]).double().exp(), (wanted[0] + wanted[1]) / 2)
+    several = replace(runs[0], members=tuple(runs), shares=(0.25, 0.75))
+    mean = 0.25 * wanted[0] + 0.75 * wanted[1]
+    torch.testing.assert_close(several.scores_of(pictures[0]).double().exp(), mean)
     assert read == [30]

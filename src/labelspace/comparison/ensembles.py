@@ -4,6 +4,7 @@ They are all judged seeds of a row, or of the rows that validation data do not t
 costs is left to chance by the samples alone; and it takes as many times as long to run.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,7 +16,7 @@ from labelspace.comparison.outcome import Outcome
 from labelspace.comparison.rows import Judged
 from labelspace.decisions import Decision
 from labelspace.metrics import accuracy, nll
-from labelspace.models.fitted import FLOOR
+from labelspace.models.fitted import as_one
 from labelspace.records import RunResult
 from labelspace.training.run import Run
 
@@ -28,7 +29,8 @@ def ensemble(each: Trained) -> Trained:
     """
     outcome, count = _outcome(each), len(each.runs)
     first = outcome.scores[0]
-    validation, test = _mean(outcome.validation_probabilities), _mean(outcome.probabilities)
+    shares = [1 / count] * count
+    validation, test = _mean(outcome.validation_probabilities, shares), _mean(outcome.probabilities, shares)
     scores = first._replace(validation=validation, test=test)
     entry = each.entry._replace(label=f"{count} × {each.entry.label}", role="ensemble", of=each.entry.label)
     return Trained(entry, [], each.options, each.runs, Outcome([scores], outcome.judge, calibrated=outcome.calibrated))
@@ -37,12 +39,15 @@ def ensemble(each: Trained) -> Trained:
 def mixed(some: Sequence[Trained]) -> Trained:
     """Return the row of several rows together: all models of each, one where its seeds gave the same.
 
+    Rows count alike, however many models they have.
+
     Args:
         some: rows that cannot be told apart, the cheapest first.
     """
     members = [(each, place) for each in some for place in (range(len(each.runs)) if _differ(each) else range(1))]
-    validation = _mean([_outcome(each).validation_probabilities[place] for each, place in members])
-    test = _mean([_outcome(each).probabilities[place] for each, place in members])
+    shares = _shares([each.entry.label for each, _ in members])
+    validation = _mean([_outcome(each).validation_probabilities[place] for each, place in members], shares)
+    test = _mean([_outcome(each).probabilities[place] for each, place in members], shares)
     first, label = some[0].entry, f"average of {len(members)}"
     entry = first._replace(label=label, method="", role="ensemble", space=None, of=None, option=None, options={})
     scores = _outcome(some[0]).scores[0]._replace(validation=validation, test=test)
@@ -80,17 +85,29 @@ def together(each: Trained, trained: Sequence[Trained]) -> Run:
     scores |= {f"{part}_y": y for part, (_, y) in pairs.items()}
     result: RunResult = {**first.result}
     result["validation"], result["test"] = (_numbers(*pairs[part]) for part in ("validation", "test"))
-    members = tuple(replace(run, decision=_decision(run, trained)) for run in each.runs)
-    return replace(first, scores=scores, result=result, folder=None, members=members)
+    found = [_place(run, trained) for run in each.runs]
+    members = tuple(replace(run, decision=how) for run, (_, how) in zip(each.runs, found, strict=True))
+    shares = tuple(_shares([label for label, _ in found]))
+    return replace(first, scores=scores, result=result, folder=None, members=members, shares=shares)
 
 
-def _decision(run: Run, trained: Sequence[Trained]) -> Decision:
-    """Return how a run decides by itself."""
+def _place(run: Run, trained: Sequence[Trained]) -> tuple[str, Decision]:
+    """Return of which row a run is, and how it decides by itself."""
     for each in trained:
         places = [place for place, other in enumerate(each.runs) if other is run]
         if places:
-            return _outcome(each).deciders[places[0]]
+            return each.entry.label, _outcome(each).deciders[places[0]]
     raise AssertionError("every member is a run of some row")
+
+
+def _shares(labels: Sequence[str]) -> list[float]:
+    """Return what each model counts where rows count alike.
+
+    Args:
+        labels: of the row of each model.
+    """
+    count = Counter(labels)
+    return [1 / (len(count) * count[label]) for label in labels]
 
 
 def _outcome(each: Trained) -> Outcome:
@@ -109,5 +126,5 @@ def _numbers(scores: Tensor, y: Tensor) -> dict[str, float]:
     return {"accuracy": float(accuracy(p.argmax(dim=1), y)), "nll": float(nll(p, y))}
 
 
-def _mean(probabilities: Sequence[Tensor]) -> Tensor:
-    return torch.stack([each.double() for each in probabilities]).mean(dim=0).clamp_min(FLOOR).log().float()
+def _mean(probabilities: Sequence[Tensor], shares: Sequence[float]) -> Tensor:
+    return as_one([each.double() for each in probabilities], shares).float()

@@ -3,7 +3,7 @@
 from labelspace import _application  # noqa: F401 (raises where the extra is missing)
 from labelspace.models.backbones import Backbone, backbone
 from labelspace.models.estimator_files import Untrusted
-from labelspace.models.fitted import ESTIMATOR, FLOOR, FitError, Fitted
+from labelspace.models.fitted import ESTIMATOR, FitError, Fitted, as_one
 from labelspace.models.given import GivenNetwork
 from labelspace.models.network import Network, count_parameters
 from labelspace.models.registry import WITH_MAP, WRITERS, Built, build, is_fitted, names, rebuild, register_model
@@ -14,7 +14,6 @@ from labelspace.models.translation import Translation
 
 __all__ = [
     "ESTIMATOR",
-    "FLOOR",
     "WITH_MAP",
     "WRITERS",
     "Backbone",
@@ -28,6 +27,7 @@ __all__ = [
     "Seq2Seq",
     "Translation",
     "Untrusted",
+    "as_one",
     "backbone",
     "build",
     "count_parameters",

@@ -28,6 +28,21 @@ LARGEST_SEED = 2**32  # of numpy
 Samples: TypeAlias = "NDArray[np.floating[Any]] | sparse.csr_array"
 
 
+def as_one(probabilities: Sequence[Tensor], shares: Sequence[float]) -> Tensor:
+    """Return the scores of several models that are one: the logarithms of their mean probabilities.
+
+    Args:
+        probabilities: of each, ``(N, K)``.
+        shares: what each counts, 1 together.
+
+    Example:
+        >>> as_one([torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]])], [0.25, 0.75]).exp()
+        tensor([[0.2500, 0.7500]])
+    """
+    parts = [share * each for share, each in zip(shares, probabilities, strict=True)]
+    return torch.stack(parts).sum(dim=0).clamp_min(FLOOR).log()
+
+
 @runtime_checkable
 class Estimator(Protocol):
     """What is asked of an estimator; ``predict_proba`` or ``decision_function`` are looked for beside it."""

@@ -156,7 +156,7 @@ class Deployed(nn.Module):
         if not self.run.members:
             return self.networks[0](x)  # type: ignore[no-any-return]
         chances = [each.deciding.chances(part(x)) for part, each in zip(self.networks, self.run.members, strict=True)]
-        return torch.stack(chances).mean(dim=0).clamp_min(models.FLOOR).log().float()
+        return models.as_one(chances, self.run.shares).float()
 
     def example(self, count: int, seed: int = 0) -> Tensor:
         """Return random samples like those that it takes."""

@@ -134,7 +134,7 @@ def _with_members(run: Run, building: Path) -> None:
             stored.require(FILE)
         seals.append(stored.seal())
     if seals:
-        write_members(building, seals)
+        write_members(building, seals, run.shares)
 
 
 def _move(building: Path, place: Path) -> None:

@@ -35,14 +35,14 @@ def beside(stored: RunFolder, names: Sequence[str]) -> Decision | None:
     return about(decision, names)
 
 
-def members(stored: RunFolder) -> list[RunFolder]:
-    """Return the folders of the members of a run that is several; none of other runs.
+def members(stored: RunFolder) -> tuple[list[RunFolder], list[float]]:
+    """Return the folders of the members of a run that is several and what each counts; none of other runs.
 
     Args:
         stored: the folder of the run.
     """
     if not stored.has(MEMBERS):
-        return []
+        return [], []
     said = _files.parsed(_files.read_bytes(stored.path / MEMBERS))
     if not isinstance(said, dict) or not _files.holds(said) or not isinstance(said.get("seals"), list):
         raise stored.unsound(MEMBERS, "its content is not what was written")
@@ -54,17 +54,19 @@ def members(stored: RunFolder) -> list[RunFolder]:
         if member.seal() != seal:
             stored.damaged(f"{FOLDER}/{number}", "it is another run than the one that was taken home")
         found.append(member)
-    return found
+    alike = [1 / len(found)] * len(found)  # what they count where nothing is said: nothing else was written before
+    return found, [float(share) for share in said.get("shares", alike)]
 
 
-def write_members(path: Path, seals: Sequence[str]) -> None:
-    """Write which runs are one, by what names each among all others.
+def write_members(path: Path, seals: Sequence[str], shares: Sequence[float]) -> None:
+    """Write which runs are one, by what names each among all others, and what each counts.
 
     Args:
         path: of the folder of the run that they are.
         seals: of its members, in their order.
+        shares: of each.
     """
-    _files.write_json(path / MEMBERS, _files.sealed({"seals": list(seals)}))
+    _files.write_json(path / MEMBERS, _files.sealed({"seals": list(seals), "shares": list(shares)}))
 
 
 def given(decision: Decision | str | Path, names: Sequence[str]) -> Decision:

@@ -44,6 +44,7 @@ class Run:
         decision: temperature, prices and rule that it was taken home with, as ``best`` of a comparison is.
         members: where several models are one: runs with how each becomes honest. Its scores are then logarithms of the
             mean of their probabilities; weights and learner are those of the first.
+        shares: what each of them counts in that mean.
     """
 
     config: Config
@@ -59,6 +60,7 @@ class Run:
     translations: Mapping[str, list[str]] = field(default_factory=dict)
     decision: Decision | None = None
     members: "tuple[Run, ...]" = ()
+    shares: tuple[float, ...] = ()
 
     def __repr__(self) -> str:
         """Return one line: what was trained and how well."""
@@ -102,6 +104,7 @@ class Run:
             got = f"classes {list(space.names)[:5]} where preprocessing.json has {str(preprocessing['names'])[:200]}"
             stored.damaged("label_space.safetensors", got)
         weights = stored.weights()  # sound, or refused here
+        members, shares = decided.members(stored) if hold else ([], [])
         return cls(
             config=config,
             result=result,
@@ -115,7 +118,8 @@ class Run:
             times=stored.times(),
             translations=stored.translations(),
             decision=decided.beside(stored, preprocessing["names"]) if hold else None,
-            members=tuple(cls.of_folder(each, hold=True) for each in decided.members(stored)) if hold else (),
+            members=tuple(cls.of_folder(each, hold=True) for each in members),
+            shares=tuple(shares),
         )
 
     @property

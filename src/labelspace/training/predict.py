@@ -52,7 +52,7 @@ def scorer(run: Finished, device: str = "cpu") -> Scorer:
     # what a frozen network makes of samples is made once for all that read it
     readers = {each.config.backbone: _once(_reader(each)) for each in run.members}
     scorers = [(_scorer(each, device, readers[each.config.backbone]), each.deciding) for each in run.members]
-    return lambda samples: _averaged([by.probabilities(score(samples)) for score, by in scorers])
+    return lambda samples: _averaged([by.probabilities(score(samples)) for score, by in scorers], run.shares)
 
 
 def _scorer(run: Finished, device: str, read: Reader) -> Scorer:
@@ -84,9 +84,8 @@ def _once(read: Reader) -> Reader:
     return once
 
 
-def _averaged(probabilities: Sequence[Tensor]) -> Tensor:
-    """Return the scores of several models that are one: the logarithms of their mean probabilities."""
-    return torch.stack([each.double() for each in probabilities]).mean(dim=0).clamp_min(models.FLOOR).log().float()
+def _averaged(probabilities: Sequence[Tensor], shares: Sequence[float]) -> Tensor:
+    return models.as_one([each.double() for each in probabilities], shares).float()
 
 
 def _place(run: Finished, device: str) -> torch.device:

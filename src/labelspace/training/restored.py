@@ -57,6 +57,10 @@ class Finished(Protocol):
         """The runs that it is made of, where it is several."""
 
     @property
+    def shares(self) -> Sequence[float]:
+        """What each of them counts."""
+
+    @property
     def deciding(self) -> Decision:
         """How it decides."""
 
