@@ -229,15 +229,14 @@ def test_geometry(finished: Comparison) -> None:
 def test_the_best_run(finished: Comparison) -> None:
     assert finished.folder is not None
     facts = finished.content["best"]
-    rows = single(finished)  # of several as one, what is cheaper must be clearly so
-    row = min(rows, key=lambda row: row["validation_cost"])
-    assert facts["label"] == row["label"]
-    assert facts["run"] in row["runs"]
-    stored = Run.load(finished.folder / "runs" / facts["run"])
-    assert finished.best.config == stored.config
+    cheapest = min(single(finished), key=lambda row: row["validation_cost"])
+    row = next(row for row in finished.content["rows"] if row["label"] == facts["label"])
+    assert (row["of"], row["runs"]) == (cheapest["label"], cheapest["runs"])  # both its models as one
+    stored = [Run.load(finished.folder / "runs" / name) for name in cheapest["runs"]]
+    assert [member.config for member in finished.best.members] == [each.config for each in stored]
     decision = Decision.load(finished.folder / "best" / "decision.json")
     assert decision.rule == facts["rule"] == "min_cost"
-    assert decision.temperature == row["temperatures"][row["runs"].index(facts["run"])]
+    assert [decision.temperature] == row["temperatures"]
     called = finished.best.predict(torch.zeros(3, 1, 8, 8, dtype=torch.uint8))
     assert called.shape == (3,)
     assert f"labelspace predict {finished.folder / 'best'} NEW" in finished.content["next"]
@@ -277,7 +276,8 @@ def test_test_samples_influence_no_choice(
         assert left["argmax"]["accuracy"] < 0.3 < right["argmax"]["accuracy"]
     assert found.folder is not None
     assert finished.folder is not None
-    decisions = [(each.folder / "best" / "decision.json").read_bytes() for each in (found, finished)]  # type: ignore[operator]
+    # its file names the model too, by all that it left, which is what it said of test data as well
+    decisions = [Decision.load(each.folder / "best" / "decision.json").plain() for each in (found, finished)]  # type: ignore[operator]
     assert decisions[0] == decisions[1]
 
 
