@@ -34,13 +34,14 @@ def test_both_notations_say_the_same(form: str, classes: int) -> None:
 def test_both_notations_change_the_same(form: str, value: str, classes: int) -> None:
     z, y = numbers(4, classes), torch.tensor([4, 0, 2, 2])
     b, c, each = numbers(4, classes) + 1, numbers(4, classes) - 1, 2.5 if value == "a number" else numbers(4, 1)
-    others: tuple[Any, ...] = {"add_": (b, -0.5), "add_product_": (b, c, -0.5)}.get(form, (each,))
+    others: tuple[Any, ...] = {"add_": (b, -0.5 if value == "a number" else each), "add_product_": (b, c, -0.5)}.get(form, (each,))
     narrow, tensor = Narrow(z, y), z.clone()
-    array = narrow.given(z.clone())
+    array = narrow.gradient(0)
+    array[:] = narrow.given(z)
     arrays = (narrow.given(one) if isinstance(one, Tensor) else one for one in others)
     assert getattr(narrow, form)(array, *arrays) is array
     assert getattr(Wide(slice(None), y), form)(tensor, *others) is tensor
-    assert_close(narrow.taken(array, 1.0), tensor)
+    assert_close(narrow.taken(0), tensor)
     assert not torch.equal(tensor, z)
 
 

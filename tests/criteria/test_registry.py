@@ -23,6 +23,7 @@ HELPERS = {
     "penalties",
     "reducing",
     "registry",
+    "scratch",
     "soundness",
     "statistics",
     "targets",

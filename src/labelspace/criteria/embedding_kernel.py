@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from labelspace.criteria.known import Parts, known, likeliest
+from labelspace.criteria.known import known, likeliest
 from labelspace.criteria.maths import Maths, Numbers, Softmax
 from labelspace.criteria.targets import Share
 
@@ -51,8 +51,10 @@ def embedded(
     right = (torch.from_numpy(likeliest(second)) == y).to(output.dtype)
     counts = share_of_right(right, share, weights.mean).unsqueeze(1)
 
-    def quick(do: Maths[Numbers], output: Numbers, second: Numbers, logits: Numbers) -> Parts:
-        first, other, label = do.softmax(output), do.softmax(second), do.softmax(logits)
+    def quick(do: Maths[Numbers], output: Numbers, second: Numbers, logits: Numbers) -> Numbers:
+        to_output, to_second, to_label = (do.gradient(place) for place in range(3))
+        first, other = do.softmax(output, e=to_output), do.softmax(second, e=to_second)
+        label = do.softmax(logits, e=to_label)
         counted, soft, log_soft = do.column(counts.__getitem__), label.e, label.shifted
         soft *= 1 / label.total
         log_soft -= do.log(label.total)
@@ -63,19 +65,19 @@ def embedded(
         hinge, slope = _hinge(do.exp(-surprise), weights)
         last, expected = do.dot(q, log_soft) / q_total, do.dot(soft, first.shifted)
         values = _first(do, first, expected, weights) + surprise + hinge - last * counted
-        to_output, to_second, to_label = first.e, other.e, soft
-        to_output *= (weights.own + weights.spread) / first.total
-        do.add_at_(do.add_(to_output, soft, -weights.spread), -weights.own)
-        to_second *= (1 - slope) / other.total
-        do.add_at_(to_second, slope - 1)
+        share, counted = do.share, counted * do.share
+        to_output *= (weights.own + weights.spread) / first.total * share
+        do.add_at_(do.add_(to_output, soft, -weights.spread * share), -weights.own * share)
+        to_second *= (1 - slope) / other.total * share
+        do.add_at_(to_second, (slope - 1) * share)
         change = None if weights.stopped else soft * (expected - first.shifted)
         to_label *= counted
         q *= counted / q_total
         to_label -= q
         if change is not None:
-            do.add_(to_label, change, weights.spread)
+            do.add_(to_label, change, weights.spread * share)
             do.add_product_(to_second, q, last - log_soft, 1 / weights.temperature)
-        return values, [to_output, to_second, to_label]
+        return values
 
     return known(quick, careful, y, share, output, second, logits)
 

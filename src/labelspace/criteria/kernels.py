@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from labelspace.criteria import divergences
-from labelspace.criteria.known import Parts, known
+from labelspace.criteria.known import known
 from labelspace.criteria.maths import Maths, Numbers, RowMaker, Softmax
 from labelspace.criteria.targets import Share, TargetRows, row_maker
 
@@ -85,17 +85,16 @@ def mixed_cross_entropy(
         spread: factor of rows.
     """
 
-    def quick(do: Maths[Numbers], output: Numbers) -> Parts:
-        target, soft = do.rows(rows), do.softmax(output)
-        mass = do.sum(target) * spread + own
+    def quick(do: Maths[Numbers], output: Numbers) -> Numbers:
+        gradient, target = do.gradient(0), do.rows(rows)
+        soft, mass = do.softmax(output, e=gradient), do.sum(target) * spread + own
         values = do.log(soft.total) * mass - do.dot(target, soft.shifted) * spread
-        gradient = soft.e
-        gradient *= mass / soft.total
-        do.add_(gradient, target, -spread)
+        gradient *= mass / soft.total * do.share
+        do.add_(gradient, target, -spread * do.share)
         if y is not None:  # also where the class gets nothing more: rows may be found for what is no class
             values -= do.at(soft.shifted) * own
-            do.add_at_(gradient, -own)
-        return values, [gradient]
+            do.add_at_(gradient, -own * do.share)
+        return values
 
     def careful(output: Tensor) -> Tensor:
         target = rows(slice(None)) * spread
@@ -132,15 +131,16 @@ def even_cross_entropy(
         return cross_entropy(output, kept(y, own - other, other, None, output), share)
     more, mass = own - other, own + other * (output.shape[1] - 1)
 
-    def quick(do: Maths[Numbers], output: Numbers) -> Parts:
-        soft = do.softmax(output)
+    def quick(do: Maths[Numbers], output: Numbers) -> Numbers:
+        gradient = do.gradient(0)
+        soft = do.softmax(output, e=gradient)
         values = do.log(soft.total) * mass
         values -= do.at(soft.shifted) * more
         values -= do.sum(soft.shifted) * other
-        gradient = soft.e
-        gradient *= mass / soft.total
-        gradient -= other
-        return values, [do.add_at_(gradient, -more)]
+        gradient *= mass / soft.total * do.share
+        gradient -= other * do.share
+        do.add_at_(gradient, -more * do.share)
+        return values
 
     return known(quick, careful, y, share, output)
 
@@ -154,18 +154,20 @@ def learnt_terms(
     ``p·(C − Σ p·C + b) − b·t``. By Q it is ``α·q·(A − Σ q·A) − d·s·p + d·q·Σ s·p``, s being ``α·q/t``: 1 but at the
     class, where ``1 − s = (1−α)/t``. What A and C have in common in a row cancels in both: it is left out of them.
     """
-    alpha, (first, second, third, fourth) = smoothing.item(), coefficients.tolist()
+    alpha, given_terms = smoothing.item(), coefficients.tolist()
+    scale = given_terms[0] or 1.0  # a factor of all of it, so that A need not be multiplied by its own
+    first, second, third, fourth = (each / scale for each in given_terms)
     alike = first == fourth and second == third  # C is −A
 
-    def quick(do: Maths[Numbers], output: Numbers, logits: Numbers) -> Parts:
-        given, learnt = do.softmax(output), do.softmax(logits)
+    def quick(do: Maths[Numbers], output: Numbers, logits: Numbers) -> Numbers:
+        given, learnt = do.softmax(output, shifted=do.gradient(0)), do.softmax(logits, shifted=do.gradient(1))
         spread, p = alpha / learnt.total, 1 / given.total  # what e is multiplied by to be α·q, and p
         own = do.at(learnt.e) * spread + (1 - alpha)
         log_spread = do.log(learnt.total) - math.log(alpha)  # what log t lacks
         do.put_(learnt.shifted, do.log(own) + log_spread)
         mine = learnt.shifted  # A
         other, sign = (mine, -p) if alike else (do.add_(given.shifted * third, mine, -fourth), p)  # C, or A and a sign
-        if first != 1:
+        if first == 0:
             mine *= first
         do.add_(mine, given.shifted, -second)
         across, along = do.dot(given.e, other) * sign, do.dot(learnt.e, mine) * spread
@@ -173,13 +175,17 @@ def learnt_terms(
         if not alike:  # else it cancels
             values += do.log(given.total) * (second - third) + log_spread * (fourth - first)
         missing = do.at(given.e) * p * ((1 - alpha) / own) * fourth
-        to_output = do.scaled(other, sign, (second - across) * p, given.shifted)
+        share = scale * do.share
+        p, spread = p * share, spread * share
+        to_output = do.scaled(other, sign * share, (second - across) * p, given.shifted)
         to_output *= given.e
         do.add_product_(to_output, learnt.e, spread, -second)
+        do.add_at_(to_output, second * (alpha - 1) * share)
         to_logits = do.scaled(mine, spread, (fourth - missing - along) * (spread / alpha), mine)
         to_logits *= learnt.e
         do.add_product_(to_logits, given.e, p, -fourth)
-        return values, [do.add_at_(to_output, second * (alpha - 1)), do.add_at_(to_logits, missing)]
+        do.add_at_(to_logits, missing * share)
+        return values * scale
 
     def careful(output: Tensor, logits: Tensor) -> Tensor:
         return divergences.learnt_terms(output, logits, y, smoothing, coefficients)
@@ -194,21 +200,23 @@ def focal(output: Tensor, y: Tensor, gamma: float, share: Share, careful: Callab
     derivative by d is ``(1−p)^γ·(γ·p·log p − (1−p))``, that of d by z is ``δ_y − q``, q the softmax of the others.
     """
 
-    def quick(do: Maths[Numbers], output: Numbers) -> Parts:
-        others, ahead = _others(do, output)
+    def quick(do: Maths[Numbers], output: Numbers) -> Numbers:
+        gradient = do.gradient(0)
+        others, ahead = _others(do, output, gradient)
         rest, log_p = do.sigmoid(-ahead), do.log_sigmoid(ahead)
         damping = rest**gamma
-        slope = (do.exp(log_p) * log_p * gamma - rest) * damping
-        gradient = others.e
+        slope = (do.exp(log_p) * log_p * gamma - rest) * damping * do.share
         gradient *= -slope / others.total
-        return -damping * log_p, [do.put_(gradient, slope)]
+        do.put_(gradient, slope)
+        return -damping * log_p
 
     return known(quick, careful, y, share, output)
 
 
-def _others(do: Maths[Numbers], output: Numbers) -> tuple[Softmax[Numbers], Numbers]:
+def _others(do: Maths[Numbers], output: Numbers, e: Numbers) -> tuple[Softmax[Numbers], Numbers]:
     """Return the softmax of the other classes, and how far the class is ahead of all of them together."""
-    others = do.softmax(do.without(output))
+    without = do.without(output)
+    others = do.softmax(without, shifted=without, e=e)
     return others, do.at(output) - others.top - do.log(others.total)
 
 
@@ -217,15 +225,17 @@ def confident(output: Tensor, y: Tensor, strength: float, share: Share, careful:
     if strength < torch.finfo(output.dtype).tiny ** 0.5:  # of which the loss has no digit, and 1/β is no number
         return cross_entropy(output, y, share)
 
-    def quick(do: Maths[Numbers], output: Numbers) -> Parts:
-        soft = do.softmax(output)
-        p, log_p = soft.e, soft.shifted
-        p *= strength / soft.total  # β·p; β·log p would be infinite of the lowest numbers
+    def quick(do: Maths[Numbers], output: Numbers) -> Numbers:
+        log_p = do.gradient(0)
+        soft = do.softmax(output, shifted=log_p)
+        p, penalty = soft.e, strength / soft.total  # β·p; β·log p would be infinite of the lowest numbers
         log_p -= do.log(soft.total)
-        own, entropy = do.at(log_p), do.dot(p, log_p)
+        own, entropy = do.at(log_p), do.dot(p, log_p) * penalty
+        p *= penalty * do.share
         log_p += (1 - entropy) / strength
         log_p *= p
-        return entropy - own, [do.add_at_(log_p, -1.0)]
+        do.add_at_(log_p, -1.0 * do.share)
+        return entropy - own
 
     return known(quick, careful, y, share, output)
 
@@ -254,17 +264,18 @@ def ranked(
         careful: gives the values, differentiable.
     """
 
-    def quick(do: Maths[Numbers], output: Numbers) -> Parts:
-        others, ahead = _others(do, output)
+    def quick(do: Maths[Numbers], output: Numbers) -> Numbers:
+        gradient = do.gradient(0)
+        others, ahead = _others(do, output, gradient)
         masses = do.rows(mass)
         own = do.at(masses)
         do.put_(others.shifted, 0.0)  # so that what the class has there does not count
         total, rest = do.sum(masses) - own, do.sigmoid(-ahead)
         entropy = do.column(known_sum) - own * do.log(own)
         across = (entropy - do.dot(others.shifted, masses)) / total - do.log(total) + do.log(others.total)
-        gradient = others.e
-        gradient *= (rest + strength) / others.total
-        do.add_product_(gradient, masses, -strength / total)
-        return across * strength - do.log_sigmoid(ahead), [do.put_(gradient, -rest)]
+        gradient *= (rest + strength) / others.total * do.share
+        do.add_(gradient, masses, -strength / total * do.share)
+        do.put_(gradient, -rest * do.share)
+        return across * strength - do.log_sigmoid(ahead)
 
     return known(quick, careful, y, share, output)

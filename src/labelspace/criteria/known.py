@@ -34,23 +34,22 @@ else:
 
 FEW = 2**15  # numbers of an input up to which numpy is the faster one
 AT_A_TIME = 2**18  # numbers of an input of which what lies between two passes stays in the cache
-Parts = tuple[Any, Sequence[Any]]  # values of samples, and what each input's gradient of them is
 
 
 class How(NamedTuple):
     """How a loss is computed.
 
     Args:
-        quick: gives values of samples and, in the order of the inputs, the gradients of each sample's own value, in new
-            numbers: they are multiplied by its share in place. It is handed ``Maths``, then the inputs of the samples
-            that it is of: all of a small batch, some of a large one.
+        quick: gives values of samples, and writes the gradients of each sample's own value, times its share, where
+            ``Maths.gradient`` says. It is handed ``Maths``, then the inputs of the samples that it is of: all of a
+            small batch, some of a large one.
         careful: gives the values ``(n,)`` of all inputs, differentiable as often as one likes.
         y: class indices, where values are asked for what a sample has at its class.
         share: what each sample's value counts.
         whole: whether samples depend on each other, so that ``quick`` wants torch's numbers of all of them.
     """
 
-    quick: Callable[..., Parts]
+    quick: Callable[..., Any]
     careful: Callable[..., Tensor]
     y: Tensor | None
     share: Share
@@ -58,7 +57,7 @@ class How(NamedTuple):
 
 
 def known(
-    quick: Callable[..., Parts],
+    quick: Callable[..., Any],
     careful: Callable[..., Tensor],
     y: Tensor | None,
     share: Share,
@@ -133,39 +132,29 @@ def _computed(how: How, inputs: Sequence[Tensor], needed: Sequence[bool]) -> tup
 
 
 def _at_once(how: How, inputs: Sequence[Tensor], needed: Sequence[bool]) -> tuple[Tensor, list[Tensor | None]]:
-    do = Narrow(inputs[0], how.y)
-    factor: Any = how.share.numpy() if isinstance(how.share, Tensor) else how.share
-    values, gradients = how.quick(do, *(do.given(each.detach()) for each in inputs))
-    loss = np.add.reduce(values.reshape(-1) * factor)
-    column = factor[:, None] if isinstance(how.share, Tensor) else factor
-    found = [do.taken(each, column) if asked else None for each, asked in zip(gradients, needed, strict=True)]
+    do = Narrow(inputs[0], how.y, how.share)
+    values = how.quick(do, *(do.given(each.detach()) for each in inputs))
+    loss = np.add.reduce((values * do.share).reshape(-1))
+    found = [do.taken(place) if asked else None for place, asked in enumerate(needed)]
     return torch.from_numpy(np.asarray(loss, dtype=values.dtype)), found
 
 
 def _by_parts(how: How, inputs: Sequence[Tensor], needed: Sequence[bool]) -> tuple[Tensor, Sequence[Tensor | None]]:
     """Return them from some samples at a time."""
-    share, count = how.share, inputs[0].shape[0]
-    each_share = share.unsqueeze(1) if isinstance(share, Tensor) else None
+    count = inputs[0].shape[0]
     step = count if how.whole else max(1, AT_A_TIME // max(1, inputs[0].shape[1]))
-    if step >= count:
-        values, gradients = how.quick(Wide(slice(None), how.y), *inputs)
-        factor = share if each_share is None else each_share
-        found = [each.mul_(factor) if asked else None for each, asked in zip(gradients, needed, strict=True)]
-        return (values * factor).sum(), found
-    found = [
-        torch.empty_like(each, memory_format=torch.contiguous_format) if asked else None
-        for each, asked in zip(inputs, needed, strict=True)
-    ]
+    found = [torch.empty_like(each, memory_format=torch.contiguous_format) for each in inputs]
     losses = []
-    for start in range(0, count, step):
+    for start in range(0, max(1, count), step):
         part = slice(start, start + step)
-        factor = share if each_share is None else each_share[part]
-        values, gradients = how.quick(Wide(part, how.y), *(each[part] for each in inputs))
-        losses.append((values * factor).sum())
-        for whole, of_part in zip(found, gradients, strict=True):
-            if whole is not None:
-                torch.mul(of_part, factor, out=whole[part])
-    return torch.stack(losses).sum(), found
+        do = Wide(part, how.y, how.share, [each[part] for each in found])
+        try:
+            values = how.quick(do, *(each[part] for each in inputs))
+            losses.append((values * do.share).sum())
+        finally:
+            do.done()
+    loss = losses[0] if len(losses) == 1 else torch.stack(losses).sum()
+    return loss, [each if asked else None for each, asked in zip(found, needed, strict=True)]
 
 
 def likeliest(output: Tensor) -> NDArray[np.intp]:

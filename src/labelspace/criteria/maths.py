@@ -10,7 +10,7 @@ holds is multiplied by, never converted: numpy would make it double precision.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar, final
 
@@ -19,8 +19,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from labelspace.criteria.scratch import SCRATCH
+from labelspace.criteria.targets import Share
+
 Array = NDArray[Any]
 Numbers = TypeVar("Numbers", Tensor, Array)
+KINDS = {torch.float32: np.dtype(np.float32), torch.float64: np.dtype(np.float64)}
 FIRST = 16  # classes up to which numpy has them first
 WITH_VECTORS = ("AVX2", "AVX512", "X86_V3", "X86_V4")  # as numpy calls them
 RowMaker = Callable[[slice], Tensor]  # ``(n, K)`` numbers of some of a batch's samples, which nothing learns
@@ -53,6 +57,12 @@ class Softmax(NamedTuple, Generic[Numbers]):
 class Maths(ABC, Generic[Numbers]):
     """Numbers of some samples of a batch, and what is done with them."""
 
+    share: Numbers | float  # what each sample's value counts in the loss: a gradient has it as a factor
+
+    @abstractmethod
+    def gradient(self, place: int) -> Numbers:
+        """Return where the gradient by an input is to be written: numbers of every class that nobody has set."""
+
     @abstractmethod
     def rows(self, made: RowMaker) -> Numbers:
         """Return numbers of every class that were made elsewhere; they may be the caller's, and are not changed."""
@@ -69,8 +79,8 @@ class Maths(ABC, Generic[Numbers]):
         """
 
     @abstractmethod
-    def softmax(self, z: Numbers) -> Softmax[Numbers]:
-        """Return new numbers."""
+    def softmax(self, z: Numbers, shifted: Numbers | None = None, e: Numbers | None = None) -> Softmax[Numbers]:
+        """Return it; what is to be kept is written where it is told to, the rest lasts as long as the kernel."""
 
     @abstractmethod
     def sum(self, a: Numbers) -> Numbers:
@@ -93,8 +103,8 @@ class Maths(ABC, Generic[Numbers]):
         """Add to what every sample has at its class."""
 
     @abstractmethod
-    def add_(self, a: Numbers, b: Numbers, times: float) -> Numbers:
-        """Add ``times·b``."""
+    def add_(self, a: Numbers, b: Numbers, times: Numbers | float) -> Numbers:
+        """Add ``times·b``, one factor for all or one for each sample."""
 
     @abstractmethod
     def add_product_(self, a: Numbers, b: Numbers, c: Numbers, times: float = 1.0) -> Numbers:
@@ -123,20 +133,40 @@ class Maths(ABC, Generic[Numbers]):
 
 @final
 class Wide(Maths[Tensor]):
-    """Torch's, with classes last.
+    """Torch's, with classes last. What lies between two passes is borrowed: ``done`` gives it back.
 
     Args:
         part: which samples of the batch these are.
         y: classes of the batch, where they are asked for.
+        share: of each sample of the batch.
+        gradients: where those of these samples are written, for each input.
     """
 
     places: Tensor  # (n, 1)
 
-    def __init__(self, part: slice, y: Tensor | None) -> None:
+    def __init__(
+        self, part: slice, y: Tensor | None, share: Share = 1.0, gradients: Sequence[Tensor] = ()
+    ) -> None:
         """Keep what is said of the samples."""
-        self.part = part
+        self.part, self._gradients = part, gradients
+        self.share = share[part].unsqueeze(1) if isinstance(share, Tensor) else share
+        self._borrowed: list[Tensor] = []
         if y is not None:
             self.places = y[part].unsqueeze(1)
+
+    def gradient(self, place: int) -> Tensor:
+        """Return memory of the whole batch's gradient."""
+        return self._gradients[place]
+
+    def new(self, like: Tensor) -> Tensor:
+        """Return numbers that nobody has set, until all is done."""
+        self._borrowed.append(SCRATCH.take(like.shape, like.dtype))
+        return self._borrowed[-1]
+
+    def done(self) -> None:
+        """Give back what was borrowed."""
+        SCRATCH.give(self._borrowed)
+        self._borrowed = []
 
     def rows(self, made: RowMaker) -> Tensor:
         """Return those of the part."""
@@ -148,13 +178,13 @@ class Wide(Maths[Tensor]):
 
     def without(self, a: Tensor) -> Tensor:
         """Return it in one pass."""
-        return a.scatter(1, self.places, torch.finfo(a.dtype).min)
+        return torch.scatter(a, 1, self.places, torch.finfo(a.dtype).min, out=self.new(a))
 
-    def softmax(self, z: Tensor) -> Softmax[Tensor]:
+    def softmax(self, z: Tensor, shifted: Tensor | None = None, e: Tensor | None = None) -> Softmax[Tensor]:
         """Return it by its pieces, which together take less than torch's own."""
         top = z.amax(dim=1, keepdim=True)
-        shifted = z - top
-        e = self.exp(shifted)
+        shifted = torch.sub(z, top, out=self.new(z) if shifted is None else shifted)
+        e = self.exp(shifted, e)
         return Softmax(shifted, e, e.sum(dim=1, keepdim=True), top)
 
     def sum(self, a: Tensor) -> Tensor:
@@ -178,9 +208,9 @@ class Wide(Maths[Tensor]):
         added = value if isinstance(value, Tensor) else a.new_full((len(a), 1), value)
         return a.scatter_add_(1, self.places, added)
 
-    def add_(self, a: Tensor, b: Tensor, times: float) -> Tensor:
+    def add_(self, a: Tensor, b: Tensor, times: Tensor | float) -> Tensor:
         """Add in one pass."""
-        return a.add_(b, alpha=times)
+        return a.addcmul_(b, times) if isinstance(times, Tensor) else a.add_(b, alpha=times)
 
     def add_product_(self, a: Tensor, b: Tensor, c: Tensor, times: float = 1.0) -> Tensor:
         """Add in one pass."""
@@ -190,9 +220,13 @@ class Wide(Maths[Tensor]):
         """Write it in two passes; one for both takes torch four times as long."""
         return torch.mul(a, factor, out=into).add_(more)
 
-    def exp(self, a: Tensor) -> Tensor:
+    def exp(self, a: Tensor, into: Tensor | None = None) -> Tensor:
         """Return exponentials, by numpy where it has vectors for them: half of torch's time."""
-        return torch.from_numpy(np.exp(a.numpy())) if _vectors(a.dtype) else a.exp()
+        into = self.new(a) if into is None else into
+        if not _vectors(a.dtype):
+            return torch.exp(a, out=into)
+        np.exp(a.numpy(), out=into.numpy())
+        return into
 
     def log(self, a: Tensor) -> Tensor:
         """Return logarithms."""
@@ -214,15 +248,19 @@ class Narrow(Maths[Array]):
     Args:
         like: ``(n, K)``.
         y: classes of the samples, where they are asked for.
+        share: of each sample.
     """
 
     places: Array  # (n,), where classes are among all numbers
 
-    def __init__(self, like: Tensor, y: Tensor | None) -> None:
+    def __init__(self, like: Tensor, y: Tensor | None, share: Share = 1.0) -> None:
         """Find out which way numbers lie, and where classes are."""
         count, classes = like.shape
         self.first = classes <= FIRST
         self.each = (1, -1) if self.first else (-1, 1)  # the shape of what is of samples
+        self._shape, self._dtype = (classes, count) if self.first else (count, classes), KINDS[like.dtype]
+        self._gradients: dict[int, Array] = {}
+        self.share = share.numpy().reshape(self.each) if isinstance(share, Tensor) else share
         self.ones, starts = _of_size(count, classes, self.first)
         if y is None:
             return
@@ -237,10 +275,15 @@ class Narrow(Maths[Array]):
         array = numbers.resolve_neg().numpy()
         return np.ascontiguousarray(array.T if self.first else array)
 
-    def taken(self, numbers: Array, factor: Array | float) -> Tensor:
-        """Return ``(n, K)`` numbers times a factor, ``(n, 1)`` where each sample has its own."""
-        found = np.multiply(numbers.T if self.first else numbers, factor, order="C", dtype=numbers.dtype)
-        return torch.from_numpy(found)
+    def gradient(self, place: int) -> Array:
+        """Return new memory."""
+        found = self._gradients[place] = np.empty(self._shape, self._dtype)
+        return found
+
+    def taken(self, place: int) -> Tensor:
+        """Return the gradient by an input, ``(n, K)``."""
+        found = self._gradients.pop(place)
+        return torch.from_numpy(np.ascontiguousarray(found.T) if self.first else found)
 
     def rows(self, made: RowMaker) -> Array:
         """Return all of them."""
@@ -254,11 +297,11 @@ class Narrow(Maths[Array]):
         """Return it in two passes."""
         return self.put_(a.copy(), np.finfo(a.dtype).min)
 
-    def softmax(self, z: Array) -> Softmax[Array]:
+    def softmax(self, z: Array, shifted: Array | None = None, e: Array | None = None) -> Softmax[Array]:
         """Return it by its pieces; of the largest, numpy is slow to find one at a time."""
         top = np.maximum.reduce(z, axis=0, keepdims=True) if self.first else torch.from_numpy(z).amax(1, True).numpy()
-        shifted = z - top
-        e = np.exp(shifted)
+        shifted = np.subtract(z, top, out=shifted)
+        e = np.exp(shifted, out=e)
         return Softmax(shifted, e, self.sum(e), top)
 
     def sum(self, a: Array) -> Array:
@@ -287,9 +330,12 @@ class Narrow(Maths[Array]):
         a.reshape(-1)[self.places] += value.reshape(-1) if isinstance(value, np.ndarray) else value
         return a
 
-    def add_(self, a: Array, b: Array, times: float) -> Array:
-        """Add a product."""
-        a += b if times == 1 else b * times
+    def add_(self, a: Array, b: Array, times: Array | float) -> Array:
+        """Add a product, or what is taken away as it is."""
+        if isinstance(times, float) and times == -1:
+            a -= b
+            return a
+        a += b if isinstance(times, float) and times == 1 else b * times
         return a
 
     def add_product_(self, a: Array, b: Array, c: Array, times: float = 1.0) -> Array:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from labelspace._devices import IN_CACHE
 from labelspace.criteria import divergences
-from labelspace.criteria.known import Parts, known
+from labelspace.criteria.known import known
 from labelspace.criteria.maths import Wide
 
 
@@ -32,7 +32,7 @@ def nearness(
     """
     present, member, counts = y.unique(return_inverse=True, return_counts=True)  # type: ignore[no-untyped-call]
 
-    def quick(do: Wide, output: Tensor) -> Parts:
+    def quick(do: Wide, output: Tensor) -> Tensor:
         # about the middle of the batch: far from zero the two parts of a gradient would lose digits to each other
         middle = output.mean(dim=0)
         output = output - middle
@@ -43,16 +43,16 @@ def nearness(
         distances = centres.distances(output)
         soft = do.softmax(-distances)
         values = do.log(soft.total) - do.at(soft.shifted)
-        slope = do.add_at_(soft.e.mul_(-1 / soft.total), 1.0)
+        slope = do.add_at_(soft.e.mul_(-do.share / soft.total), do.share)
         slope.div_(distances)
         if distances.amin().item() <= 1e-6:
             slope.masked_fill_(distances <= 1e-6, 0)
         mine = slope.index_select(1, present)
-        gradient = slope.sum(dim=1, keepdim=True) * output - centres.mixed(slope)
+        gradient = torch.mul(slope.sum(dim=1, keepdim=True), output, out=do.gradient(0)).sub_(centres.mixed(slope))
         if update and through:
             to_means = mine.sum(dim=0).unsqueeze(1) * means - mine.T @ output
             gradient += (to_means / times).index_select(0, member)
-        return values, [gradient]
+        return values
 
     return known(quick, careful, y, share, output, whole=True)
 
