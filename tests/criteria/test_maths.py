@@ -2,47 +2,87 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 from torch.testing import assert_close
 
 from labelspace.criteria import maths
-from labelspace.criteria.maths import Narrow, Wide
+from labelspace.criteria.maths import Narrow, Wide, classes_of, log_sigmoid, sigmoid
 
 
 def numbers(*shape: int) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 
 
-FORMS = ("exp", "log", "sum", "sigmoid", "log_sigmoid", "at", "without")
+def laid(found: Any, do: Narrow) -> Tensor:
+    """Return numpy's numbers as ``(n, …)``."""
+    return torch.from_numpy(found.T if do.first else found)
 
 
 @pytest.mark.parametrize("classes", [5, 40])
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", ["exp", "without", "sum", "at"])
 def test_both_notations_say_the_same(form: str, classes: int) -> None:
     z, y = 3 * numbers(4, classes), torch.tensor([4, 0, 2, 2])
     wide, narrow = Wide(slice(None), y), Narrow(z, y)
-    of = z.abs() if form == "log" else z
-    found = getattr(narrow, form)(narrow.given(of))
-    assert_close(torch.from_numpy(found.T if narrow.first else found), getattr(wide, form)(of))
+    expected = {
+        "exp": z.exp(),
+        "without": z.scatter(1, y[:, None], torch.finfo(z.dtype).min),
+        "sum": z.sum(dim=1, keepdim=True),
+        "at": z.gather(1, y[:, None]),
+    }[form]
+    assert_close(laid(getattr(narrow, form)(narrow.given(z)), narrow), expected)
+    assert_close(torch.as_tensor(getattr(wide, form)(z)), expected)
 
 
 @pytest.mark.parametrize("classes", [5, 40])
-@pytest.mark.parametrize("form", ["put_", "add_at_", "add_", "add_product_"])
-@pytest.mark.parametrize("value", ["a number", "a number each"])
-def test_both_notations_change_the_same(form: str, value: str, classes: int) -> None:
-    z, y = numbers(4, classes), torch.tensor([4, 0, 2, 2])
-    b, c, each = numbers(4, classes) + 1, numbers(4, classes) - 1, 2.5 if value == "a number" else numbers(4, 1)
-    others: tuple[Any, ...] = {"add_": (b, -0.5 if value == "a number" else each), "add_product_": (b, c, -0.5)}.get(form, (each,))
-    narrow, tensor = Narrow(z, y), z.clone()
-    array = narrow.gradient(0)
-    array[:] = narrow.given(z)
-    arrays = (narrow.given(one) if isinstance(one, Tensor) else one for one in others)
-    assert getattr(narrow, form)(array, *arrays) is array
-    assert getattr(Wide(slice(None), y), form)(tensor, *others) is tensor
-    assert_close(narrow.taken(0), tensor)
-    assert not torch.equal(tensor, z)
+@pytest.mark.parametrize("each", [False, True], ids=["a number", "a number each"])
+@pytest.mark.parametrize("form", ["put_", "add_at_", "plus_", "times_", "add_"])
+def test_both_notations_change_the_same(form: str, each: bool, classes: int) -> None:
+    z, b, y = numbers(4, classes), numbers(4, classes) + 1, torch.tensor([4, 0, 2, 2])
+    value = numbers(4, 1) if each else torch.tensor(2.5, dtype=torch.float64)
+    own = torch.nn.functional.one_hot(y, classes)
+    expected = {
+        "put_": torch.where(own == 1, value, z),
+        "add_at_": z + own * value,
+        "plus_": z + value,
+        "times_": z * value,
+        "add_": z + b * value,
+    }[form]
+    for do, given in ((Narrow(z, y), True), (Wide(slice(None), y), False)):
+        into = do.gradient(0) if given else z.clone()
+        if isinstance(do, Narrow):
+            into[:] = do.given(z)
+        factor = value.numpy().reshape(do.each if isinstance(do, Narrow) else (-1, 1)) if each else 2.5
+        more = (do.given(b) if isinstance(do, Narrow) else b,) if form == "add_" else ()
+        assert getattr(do, form)(into, *more, factor) is into
+        assert_close(do.taken(0) if isinstance(do, Narrow) else into, expected)
+
+
+@pytest.mark.parametrize("classes", [5, 40])
+def test_products_of_numbers_of_every_class(classes: int) -> None:
+    z, b, c = numbers(4, classes), numbers(4, classes) + 1, numbers(4, classes) - 1
+    factor, more = numbers(4, 1), numbers(4, 1) + 2
+    narrow, wide = Narrow(z, None), Wide(slice(None), None)
+    column = lambda value: value.numpy().reshape(narrow.each)  # noqa: E731
+    into = narrow.gradient(0)
+    into[:] = narrow.given(z)
+    narrow.times_(narrow.add_product_(into, narrow.given(b), narrow.given(c), -0.5), narrow.given(b))
+    narrow.scaled(into, column(factor), column(more), into)
+    expected = (z - 0.5 * b * c) * b * factor + more
+    assert_close(narrow.taken(0), expected)
+    found = wide.times_(wide.add_product_(z.clone(), b, c, -0.5), b)
+    assert_close(wide.scaled(found, factor.numpy(), more.numpy(), found), expected)
+    assert_close(torch.from_numpy(narrow.dot(narrow.given(b), narrow.given(c))).reshape(-1), (b * c).sum(dim=1))
+    assert_close(torch.from_numpy(wide.dot(b, c)).reshape(-1), (b * c).sum(dim=1))
+
+
+def test_columns_far_from_zero() -> None:
+    far = numbers(5, 1) * 300
+    with np.errstate(over="ignore"):
+        assert_close(torch.from_numpy(sigmoid(far.numpy())), far.sigmoid())
+        assert_close(torch.from_numpy(log_sigmoid(far.numpy())), torch.nn.functional.logsigmoid(far))
 
 
 @pytest.mark.parametrize("classes", [1, 3, 200])
@@ -56,7 +96,7 @@ def test_softmax(classes: int, far: float, narrow: bool) -> None:
         found = do.softmax(do.given(output))
         shifted, e, total, top = (torch.from_numpy(each.T if do.first else each) for each in found)
     else:
-        shifted, e, total, top = Wide(slice(None), None).softmax(output)
+        shifted, e, total, top = (torch.as_tensor(each) for each in Wide(slice(None), None).softmax(output))
     assert_close(shifted - total.log(), exact.float())
     assert_close(e / total, exact.exp().float(), rtol=1e-5, atol=1e-7)
     assert_close(top + shifted, output)
@@ -78,5 +118,7 @@ def test_labels_that_are_no_class_are_refused() -> None:
         y = torch.tensor([0, wrong])
         with pytest.raises(IndexError, match="no class"):
             Narrow(output, y)
-        with pytest.raises((IndexError, RuntimeError)):
-            Wide(slice(None), y).at(output)
+        with pytest.raises(IndexError, match="no class"):
+            classes_of(y, 5)
+    classes_of(torch.tensor([0, 4]), 5)
+    classes_of(torch.tensor([], dtype=torch.int64), 5)

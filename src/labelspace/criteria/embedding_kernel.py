@@ -1,14 +1,18 @@
 """The loss of a label embedding network with its gradients, for whole batches: five terms from four softmaxes."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from labelspace.criteria.known import known, likeliest
-from labelspace.criteria.maths import Maths, Numbers, Softmax
+from labelspace.criteria.known import Table, known, likeliest
+from labelspace.criteria.maths import Array, Maths, Numbers, Softmax
+from labelspace.criteria.scratch import KINDS
 from labelspace.criteria.targets import Share
+
+Each = TypeVar("Each", Tensor, Array)
 
 
 class Weights(NamedTuple):
@@ -27,7 +31,7 @@ class Weights(NamedTuple):
 def embedded(
     output: Tensor,
     second: Tensor,
-    logits: Tensor,
+    logits: Tensor | Table,
     y: Tensor,
     weights: Weights,
     share: Share,
@@ -42,61 +46,58 @@ def embedded(
     Args:
         output: z1, ``(n, K)``.
         second: z2.
-        logits: e, of each sample's row.
+        logits: e, of each sample's row, or of every class.
         y: class indices.
         weights: a, b, h, τ and the rest.
         share: of each sample.
         careful: gives the values of the same three, differentiable.
     """
-    right = (torch.from_numpy(likeliest(second)) == y).to(output.dtype)
-    counts = share_of_right(right, share, weights.mean).unsqueeze(1)
+    right = (likeliest(second) == y.numpy()).astype(KINDS[output.dtype])
+    told = share_of_right(right, share.numpy() if isinstance(share, Tensor) else share, weights.mean)
+    counts = torch.from_numpy(told).unsqueeze(1)
 
-    def quick(do: Maths[Numbers], output: Numbers, second: Numbers, logits: Numbers) -> Numbers:
+    def quick(do: Maths[Numbers], output: Numbers, second: Numbers, logits: Numbers) -> Array:
         to_output, to_second, to_label = (do.gradient(place) for place in range(3))
         first, other = do.softmax(output, e=to_output), do.softmax(second, e=to_second)
         label = do.softmax(logits, e=to_label)
         counted, soft, log_soft = do.column(counts.__getitem__), label.e, label.shifted
-        soft *= 1 / label.total
-        log_soft -= do.log(label.total)
-        surprise, cooled = do.log(other.total) - do.at(other.shifted), other.shifted
-        cooled *= 1 / weights.temperature
-        q = do.exp(cooled)
+        do.times_(soft, 1 / label.total)
+        do.plus_(log_soft, -np.log(label.total))
+        surprise, cooled = np.log(other.total) - do.at(other.shifted), other.shifted
+        q = do.exp(do.times_(cooled, 1 / weights.temperature))
         q_total = do.sum(q)
-        hinge, slope = _hinge(do.exp(-surprise), weights)
+        hinge, slope = _hinge(np.exp(-surprise), weights)
         last, expected = do.dot(q, log_soft) / q_total, do.dot(soft, first.shifted)
-        values = _first(do, first, expected, weights) + surprise + hinge - last * counted
+        values: Array = _first(do, first, expected, weights) + surprise + hinge - last * counted
         share, counted = do.share, counted * do.share
-        to_output *= (weights.own + weights.spread) / first.total * share
+        do.times_(to_output, (weights.own + weights.spread) / first.total * share)
         do.add_at_(do.add_(to_output, soft, -weights.spread * share), -weights.own * share)
-        to_second *= (1 - slope) / other.total * share
+        do.times_(to_second, (1 - slope) / other.total * share)
         do.add_at_(to_second, (slope - 1) * share)
-        change = None if weights.stopped else soft * (expected - first.shifted)
-        to_label *= counted
-        q *= counted / q_total
-        to_label -= q
+        change = None if weights.stopped else do.times_(do.plus_(do.times_(first.shifted, -1.0), expected), soft)
+        do.times_(to_label, counted)
+        do.add_(to_label, do.times_(q, counted / q_total), -1.0)
         if change is not None:
             do.add_(to_label, change, weights.spread * share)
-            do.add_product_(to_second, q, last - log_soft, 1 / weights.temperature)
+            do.add_product_(to_second, q, do.plus_(do.times_(log_soft, -1.0), last), 1 / weights.temperature)
         return values
 
     return known(quick, careful, y, share, output, second, logits)
 
 
-def share_of_right(right: Tensor, share: Share, mean: bool) -> Tensor:
+def share_of_right(right: Each, share: Each | float, mean: bool) -> Each:
     """Return what the last term of a sample counts beside its share: a mean is over those that are right alone."""
-    if not mean:
-        return right
-    total = (right * share).sum()
-    return right / torch.where(total > 0, total, 1)
+    total = (right * share).sum() if mean else 0
+    return right / total if total > 0 else right
 
 
-def _first(do: Maths[Numbers], first: Softmax[Numbers], expected: Numbers, weights: Weights) -> Numbers:
+def _first(do: Maths[Numbers], first: Softmax[Numbers], expected: Array, weights: Weights) -> Array:
     """Return ``a·H(y,p1) + b·H(ê,p1)`` of every sample."""
     said = do.at(first.shifted) * weights.own + expected * weights.spread
-    return do.log(first.total) * (weights.own + weights.spread) - said
+    return np.log(first.total) * (weights.own + weights.spread) - said
 
 
-def _hinge(sure: Numbers, weights: Weights) -> tuple[Numbers, Numbers]:
+def _hinge(sure: Array, weights: Weights) -> tuple[Array, Array]:
     """Return the weighed hinge and the derivative of it by the surprise, but for its sign."""
     excess, sure = sure - weights.cap, sure * weights.hinge
     if weights.kind == "absolute":

@@ -8,12 +8,13 @@ Results need not be finite: a caller takes the per-sample form where they are no
 import math
 from collections.abc import Callable
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from labelspace.criteria import divergences
-from labelspace.criteria.known import known
-from labelspace.criteria.maths import Maths, Numbers, RowMaker, Softmax
+from labelspace.criteria.known import Table, known
+from labelspace.criteria.maths import Array, Maths, Numbers, RowMaker, Softmax, log_sigmoid, sigmoid
 from labelspace.criteria.targets import Share, TargetRows, row_maker
 
 LARGE = 2**19  # entries of an output from which one pass of exponentials less is worth a function in Python
@@ -85,11 +86,11 @@ def mixed_cross_entropy(
         spread: factor of rows.
     """
 
-    def quick(do: Maths[Numbers], output: Numbers) -> Numbers:
+    def quick(do: Maths[Numbers], output: Numbers) -> Array:
         gradient, target = do.gradient(0), do.rows(rows)
         soft, mass = do.softmax(output, e=gradient), do.sum(target) * spread + own
-        values = do.log(soft.total) * mass - do.dot(target, soft.shifted) * spread
-        gradient *= mass / soft.total * do.share
+        values = np.log(soft.total) * mass - do.dot(target, soft.shifted) * spread
+        do.times_(gradient, mass / soft.total * do.share)
         do.add_(gradient, target, -spread * do.share)
         if y is not None:  # also where the class gets nothing more: rows may be found for what is no class
             values -= do.at(soft.shifted) * own
@@ -131,14 +132,14 @@ def even_cross_entropy(
         return cross_entropy(output, kept(y, own - other, other, None, output), share)
     more, mass = own - other, own + other * (output.shape[1] - 1)
 
-    def quick(do: Maths[Numbers], output: Numbers) -> Numbers:
+    def quick(do: Maths[Numbers], output: Numbers) -> Array:
         gradient = do.gradient(0)
         soft = do.softmax(output, e=gradient)
-        values = do.log(soft.total) * mass
+        values = np.log(soft.total) * mass
         values -= do.at(soft.shifted) * more
         values -= do.sum(soft.shifted) * other
-        gradient *= mass / soft.total * do.share
-        gradient -= other * do.share
+        do.times_(gradient, mass / soft.total * do.share)
+        do.plus_(gradient, -other * do.share)
         do.add_at_(gradient, -more * do.share)
         return values
 
@@ -146,7 +147,7 @@ def even_cross_entropy(
 
 
 def learnt_terms(
-    output: Tensor, logits: Tensor, y: Tensor, smoothing: Tensor, coefficients: Tensor, share: Share
+    output: Tensor, logits: Tensor | Table, y: Tensor, smoothing: Tensor, coefficients: Tensor, share: Share
 ) -> Tensor:
     """Return ``Σ share·values`` of ``divergences.learnt_terms``: ``a·t·log t − b·t·log p + c·p·log p − d·p·log t``.
 
@@ -159,31 +160,31 @@ def learnt_terms(
     first, second, third, fourth = (each / scale for each in given_terms)
     alike = first == fourth and second == third  # C is −A
 
-    def quick(do: Maths[Numbers], output: Numbers, logits: Numbers) -> Numbers:
+    def quick(do: Maths[Numbers], output: Numbers, logits: Numbers) -> Array:
         given, learnt = do.softmax(output, shifted=do.gradient(0)), do.softmax(logits, shifted=do.gradient(1))
         spread, p = alpha / learnt.total, 1 / given.total  # what e is multiplied by to be α·q, and p
         own = do.at(learnt.e) * spread + (1 - alpha)
-        log_spread = do.log(learnt.total) - math.log(alpha)  # what log t lacks
-        do.put_(learnt.shifted, do.log(own) + log_spread)
+        log_spread = np.log(learnt.total) - math.log(alpha)  # what log t lacks
+        do.put_(learnt.shifted, np.log(own) + log_spread)
         mine = learnt.shifted  # A
         other, sign = (mine, -p) if alike else (do.add_(given.shifted * third, mine, -fourth), p)  # C, or A and a sign
         if first == 0:
-            mine *= first
+            do.times_(mine, first)
         do.add_(mine, given.shifted, -second)
         across, along = do.dot(given.e, other) * sign, do.dot(learnt.e, mine) * spread
         values = along + do.at(mine) * (1 - alpha) + across
         if not alike:  # else it cancels
-            values += do.log(given.total) * (second - third) + log_spread * (fourth - first)
+            values += np.log(given.total) * (second - third) + log_spread * (fourth - first)
         missing = do.at(given.e) * p * ((1 - alpha) / own) * fourth
         share = scale * do.share
         p, spread = p * share, spread * share
         to_output = do.scaled(other, sign * share, (second - across) * p, given.shifted)
-        to_output *= given.e
-        do.add_product_(to_output, learnt.e, spread, -second)
+        do.times_(to_output, given.e)
+        do.add_(to_output, learnt.e, -second * spread)
         do.add_at_(to_output, second * (alpha - 1) * share)
         to_logits = do.scaled(mine, spread, (fourth - missing - along) * (spread / alpha), mine)
-        to_logits *= learnt.e
-        do.add_product_(to_logits, given.e, p, -fourth)
+        do.times_(to_logits, learnt.e)
+        do.add_(to_logits, given.e, -fourth * p)
         do.add_at_(to_logits, missing * share)
         return values * scale
 
@@ -200,24 +201,24 @@ def focal(output: Tensor, y: Tensor, gamma: float, share: Share, careful: Callab
     derivative by d is ``(1−p)^γ·(γ·p·log p − (1−p))``, that of d by z is ``δ_y − q``, q the softmax of the others.
     """
 
-    def quick(do: Maths[Numbers], output: Numbers) -> Numbers:
+    def quick(do: Maths[Numbers], output: Numbers) -> Array:
         gradient = do.gradient(0)
         others, ahead = _others(do, output, gradient)
-        rest, log_p = do.sigmoid(-ahead), do.log_sigmoid(ahead)
+        rest, log_p = sigmoid(-ahead), log_sigmoid(ahead)
         damping = rest**gamma
-        slope = (do.exp(log_p) * log_p * gamma - rest) * damping * do.share
-        gradient *= -slope / others.total
+        slope = (np.exp(log_p) * log_p * gamma - rest) * damping * do.share
+        do.times_(gradient, -slope / others.total)
         do.put_(gradient, slope)
         return -damping * log_p
 
     return known(quick, careful, y, share, output)
 
 
-def _others(do: Maths[Numbers], output: Numbers, e: Numbers) -> tuple[Softmax[Numbers], Numbers]:
+def _others(do: Maths[Numbers], output: Numbers, e: Numbers) -> tuple[Softmax[Numbers], Array]:
     """Return the softmax of the other classes, and how far the class is ahead of all of them together."""
     without = do.without(output)
     others = do.softmax(without, shifted=without, e=e)
-    return others, do.at(output) - others.top - do.log(others.total)
+    return others, do.at(output) - others.top - np.log(others.total)
 
 
 def confident(output: Tensor, y: Tensor, strength: float, share: Share, careful: Callable[[Tensor], Tensor]) -> Tensor:
@@ -225,15 +226,14 @@ def confident(output: Tensor, y: Tensor, strength: float, share: Share, careful:
     if strength < torch.finfo(output.dtype).tiny ** 0.5:  # of which the loss has no digit, and 1/β is no number
         return cross_entropy(output, y, share)
 
-    def quick(do: Maths[Numbers], output: Numbers) -> Numbers:
+    def quick(do: Maths[Numbers], output: Numbers) -> Array:
         log_p = do.gradient(0)
         soft = do.softmax(output, shifted=log_p)
         p, penalty = soft.e, strength / soft.total  # β·p; β·log p would be infinite of the lowest numbers
-        log_p -= do.log(soft.total)
+        do.plus_(log_p, -np.log(soft.total))
         own, entropy = do.at(log_p), do.dot(p, log_p) * penalty
-        p *= penalty * do.share
-        log_p += (1 - entropy) / strength
-        log_p *= p
+        do.times_(p, penalty * do.share)
+        do.times_(do.plus_(log_p, (1 - entropy) / strength), p)
         do.add_at_(log_p, -1.0 * do.share)
         return entropy - own
 
@@ -264,18 +264,19 @@ def ranked(
         careful: gives the values, differentiable.
     """
 
-    def quick(do: Maths[Numbers], output: Numbers) -> Numbers:
+    def quick(do: Maths[Numbers], output: Numbers) -> Array:
         gradient = do.gradient(0)
         others, ahead = _others(do, output, gradient)
         masses = do.rows(mass)
         own = do.at(masses)
         do.put_(others.shifted, 0.0)  # so that what the class has there does not count
-        total, rest = do.sum(masses) - own, do.sigmoid(-ahead)
-        entropy = do.column(known_sum) - own * do.log(own)
-        across = (entropy - do.dot(others.shifted, masses)) / total - do.log(total) + do.log(others.total)
-        gradient *= (rest + strength) / others.total * do.share
+        total, rest = do.sum(masses) - own, sigmoid(-ahead)
+        entropy = do.column(known_sum) - own * np.log(own)
+        across = (entropy - do.dot(others.shifted, masses)) / total - np.log(total) + np.log(others.total)
+        do.times_(gradient, (rest + strength) / others.total * do.share)
         do.add_(gradient, masses, -strength / total * do.share)
         do.put_(gradient, -rest * do.share)
-        return across * strength - do.log_sigmoid(ahead)
+        values: Array = across * strength - log_sigmoid(ahead)
+        return values
 
     return known(quick, careful, y, share, output)

@@ -11,6 +11,7 @@ from labelspace.compressed import LowRank, fits
 from labelspace.criteria import divergences, kernels, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
 from labelspace.criteria.embedding_kernel import Weights, embedded, share_of_right
+from labelspace.criteria.known import table
 from labelspace.space import LabelSpace
 
 
@@ -212,11 +213,16 @@ class LabelEmbedding(Criterion):
             counted = share_of_right(terms[-1].weights, share, mean)
             return first + surprise + weights.hinge * hinge + counted * last
 
-        second, logits = self._second(features, output.dtype), self._logits(y).to(output.dtype)
-        return embedded(output, second, logits, y, weights, share, careful)
+        second, logits = self._second(features, output.dtype), None
+        if self.rank is None:
+            logits = table(self.embedding, output)
+        given = self._logits(y).to(output.dtype) if logits is None else logits
+        return embedded(output, second, given, y, weights, share, careful)
 
     def _weights(self, samples: int) -> Weights:
-        own, spread = (each.item() for each in self._two())
+        beta, total = self.value("beta"), self.value("first_total")
+        begun = not self.delay or int(self.calls_seen) >= self.delay
+        own, spread = total * beta, total * ((1 - beta) * begun)
         hinge = float(samples) if self.hinge_total and self.reduction == "mean" else 1.0
         options = self.value("temperature"), self.value("cap"), self.hinge, self.stop_targets
         return Weights(own, spread, hinge, *options, self.reduction == "mean")

@@ -4,9 +4,9 @@ A few thousand numbers cost what is said about them, not what is done with them:
 time. More numbers are torch's, which has threads. Of a few classes a sum runs along memory only where classes are
 first. A kernel is written once, for all of it.
 
-Numbers of a sample have the shape in which they meet those of every class in arithmetic: ``(n, 1)`` beside ``(n, K)``,
-``(1, n)`` beside ``(K, n)``. Functions that end in ``_`` change their first argument and return it. Whether something
-holds is multiplied by, never converted: numpy would make it double precision.
+Numbers of a sample, one each, are a column: always numpy's, in the shape in which they meet those of every class,
+``(n, 1)`` beside ``(n, K)`` and ``(1, n)`` beside ``(K, n)``. Functions that end in ``_`` change their first argument
+and return it. Whether something holds is multiplied by, never converted: numpy would make it double precision.
 """
 
 from abc import ABC, abstractmethod
@@ -19,21 +19,37 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from labelspace.criteria.scratch import SCRATCH
+from labelspace.criteria.scratch import KINDS, SCRATCH
 from labelspace.criteria.targets import Share
 
 Array = NDArray[Any]
 Numbers = TypeVar("Numbers", Tensor, Array)
-KINDS = {torch.float32: np.dtype(np.float32), torch.float64: np.dtype(np.float64)}
 FIRST = 16  # classes up to which numpy has them first
 WITH_VECTORS = ("AVX2", "AVX512", "X86_V3", "X86_V4")  # as numpy calls them
 RowMaker = Callable[[slice], Tensor]  # ``(n, K)`` numbers of some of a batch's samples, which nothing learns
 
 
 @lru_cache(maxsize=4)
-def _of_size(count: int, classes: int, first: bool) -> tuple[Array, Array]:
-    """Return a one for each class, which a sum is a product with, and where the numbers of each sample start."""
-    return np.ones(classes, np.float32), np.arange(count) if first else np.arange(0, count * classes, classes)
+def _ones(classes: int, kind: "np.dtype[Any]") -> Array:
+    """Return a one for each class, which a sum is a product with."""
+    return np.ones(classes, kind)
+
+
+@lru_cache(maxsize=4)
+def _starts(count: int, step: int) -> Array:
+    """Return where the numbers of each sample start."""
+    return np.arange(0, count * step, step)
+
+
+def classes_of(y: Tensor, classes: int) -> Array:
+    """Return labels as numpy has them; one that is no class is an error.
+
+    Negative ones are large numbers without their sign, else numpy would count from the end.
+    """
+    labels: Array = y.numpy()
+    if len(labels) and np.maximum.reduce(labels.view(np.uint64)) >= classes:
+        raise IndexError("a label that is no class")
+    return labels
 
 
 @cache
@@ -50,14 +66,14 @@ class Softmax(NamedTuple, Generic[Numbers]):
 
     shifted: Numbers  # z − m, of every class
     e: Numbers  # e^{z−m}, of every class: p = e / total
-    total: Numbers  # Σ e^{z−m}, of every sample: log p = shifted − log total
-    top: Numbers  # m
+    total: Array  # Σ e^{z−m}, of every sample: log p = shifted − log total
+    top: Array  # m
 
 
 class Maths(ABC, Generic[Numbers]):
     """Numbers of some samples of a batch, and what is done with them."""
 
-    share: Numbers | float  # what each sample's value counts in the loss: a gradient has it as a factor
+    share: Array | float  # what each sample's value counts in the loss: a gradient has it as a factor
 
     @abstractmethod
     def gradient(self, place: int) -> Numbers:
@@ -68,7 +84,7 @@ class Maths(ABC, Generic[Numbers]):
         """Return numbers of every class that were made elsewhere; they may be the caller's, and are not changed."""
 
     @abstractmethod
-    def column(self, made: RowMaker) -> Numbers:
+    def column(self, made: RowMaker) -> Array:
         """Return one number of every sample, made elsewhere as ``(n, 1)``."""
 
     @abstractmethod
@@ -83,52 +99,58 @@ class Maths(ABC, Generic[Numbers]):
         """Return it; what is to be kept is written where it is told to, the rest lasts as long as the kernel."""
 
     @abstractmethod
-    def sum(self, a: Numbers) -> Numbers:
+    def sum(self, a: Numbers) -> Array:
         """Return ``Σ_k a_k`` of every sample."""
 
     @abstractmethod
-    def dot(self, a: Numbers, b: Numbers) -> Numbers:
+    def dot(self, a: Numbers, b: Numbers) -> Array:
         """Return ``Σ_k a_k·b_k`` of every sample."""
 
     @abstractmethod
-    def at(self, a: Numbers) -> Numbers:
+    def at(self, a: Numbers) -> Array:
         """Return what every sample has at its class; a label that is no class is an IndexError or a RuntimeError."""
 
     @abstractmethod
-    def put_(self, a: Numbers, value: Numbers | float) -> Numbers:
+    def put_(self, a: Numbers, value: Array | float) -> Numbers:
         """Write what every sample has at its class."""
 
     @abstractmethod
-    def add_at_(self, a: Numbers, value: Numbers | float) -> Numbers:
+    def add_at_(self, a: Numbers, value: Array | float) -> Numbers:
         """Add to what every sample has at its class."""
 
     @abstractmethod
-    def add_(self, a: Numbers, b: Numbers, times: Numbers | float) -> Numbers:
+    def plus_(self, a: Numbers, b: Array | float) -> Numbers:
+        """Add one number to all, or one to those of each sample."""
+
+    @abstractmethod
+    def times_(self, a: Numbers, b: Numbers | Array | float) -> Numbers:
+        """Multiply by numbers of every class, or by one for each sample or for all."""
+
+    @abstractmethod
+    def add_(self, a: Numbers, b: Numbers, times: Array | float = 1.0) -> Numbers:
         """Add ``times·b``, one factor for all or one for each sample."""
 
     @abstractmethod
     def add_product_(self, a: Numbers, b: Numbers, c: Numbers, times: float = 1.0) -> Numbers:
-        """Add ``times·b·c``."""
+        """Add ``times·b·c``, all of every class."""
 
     @abstractmethod
-    def scaled(self, a: Numbers, factor: Numbers, more: Numbers, into: Numbers) -> Numbers:
+    def scaled(self, a: Numbers, factor: Array, more: Array, into: Numbers) -> Numbers:
         """Write ``factor·a + more``, both of samples, into numbers of every class, which may be a."""
 
     @abstractmethod
     def exp(self, a: Numbers) -> Numbers:
-        """Return exponentials."""
+        """Return exponentials of numbers of every class."""
 
-    @abstractmethod
-    def log(self, a: Numbers) -> Numbers:
-        """Return logarithms."""
 
-    @abstractmethod
-    def sigmoid(self, a: Numbers) -> Numbers:
-        """Return ``1 / (1 + e^{−a})`` of numbers of a sample."""
+def sigmoid(a: Array) -> Array:
+    """Return ``1 / (1 + e^{−a})`` of a column; where the exponential is infinite it is 0."""
+    return 1 / (1 + np.exp(-a))
 
-    @abstractmethod
-    def log_sigmoid(self, a: Numbers) -> Numbers:
-        """Return ``−log(1 + e^{−a})`` of numbers of a sample."""
+
+def log_sigmoid(a: Array) -> Array:
+    """Return ``−log(1 + e^{−a})`` of a column without losing digits on either side."""
+    return -np.logaddexp(0, -a)
 
 
 @final
@@ -137,22 +159,26 @@ class Wide(Maths[Tensor]):
 
     Args:
         part: which samples of the batch these are.
-        y: classes of the batch, where they are asked for.
+        y: classes of the batch, where they are asked for; all of them are classes.
         share: of each sample of the batch.
         gradients: where those of these samples are written, for each input.
     """
 
-    places: Tensor  # (n, 1)
-
-    def __init__(
-        self, part: slice, y: Tensor | None, share: Share = 1.0, gradients: Sequence[Tensor] = ()
-    ) -> None:
+    def __init__(self, part: slice, y: Tensor | None, share: Share = 1.0, gradients: Sequence[Tensor] = ()) -> None:
         """Keep what is said of the samples."""
         self.part, self._gradients = part, gradients
-        self.share = share[part].unsqueeze(1) if isinstance(share, Tensor) else share
+        self.share = share[part].numpy()[:, None] if isinstance(share, Tensor) else share
         self._borrowed: list[Tensor] = []
+        self._width = -1  # for which it was looked up where classes are
         if y is not None:
-            self.places = y[part].unsqueeze(1)
+            self.y = y[part]
+
+    def _at(self, a: Tensor) -> tuple[Array, Array]:
+        """Return all numbers in a row, and where those of the samples' classes are among them."""
+        if self._width != a.shape[1]:
+            self._width = a.shape[1]
+            self._places = self.y.numpy() + _starts(*a.shape)
+        return a.detach().numpy().reshape(-1), self._places
 
     def gradient(self, place: int) -> Tensor:
         """Return memory of the whole batch's gradient."""
@@ -163,6 +189,10 @@ class Wide(Maths[Tensor]):
         self._borrowed.append(SCRATCH.take(like.shape, like.dtype))
         return self._borrowed[-1]
 
+    def looked_up(self, table: Tensor, place: int) -> Tensor:
+        """Return the row of every sample's class, where the gradient by them will be."""
+        return torch.index_select(table, 0, self.y, out=self._gradients[place])
+
     def done(self) -> None:
         """Give back what was borrowed."""
         SCRATCH.give(self._borrowed)
@@ -172,53 +202,65 @@ class Wide(Maths[Tensor]):
         """Return those of the part."""
         return made(self.part)
 
-    def column(self, made: RowMaker) -> Tensor:
+    def column(self, made: RowMaker) -> Array:
         """Return those of the part."""
-        return made(self.part)
+        return made(self.part).numpy()
 
     def without(self, a: Tensor) -> Tensor:
-        """Return it in one pass."""
-        return torch.scatter(a, 1, self.places, torch.finfo(a.dtype).min, out=self.new(a))
+        """Return it in two passes."""
+        return self.put_(self.new(a).copy_(a), torch.finfo(a.dtype).min)
 
     def softmax(self, z: Tensor, shifted: Tensor | None = None, e: Tensor | None = None) -> Softmax[Tensor]:
         """Return it by its pieces, which together take less than torch's own."""
         top = z.amax(dim=1, keepdim=True)
         shifted = torch.sub(z, top, out=self.new(z) if shifted is None else shifted)
         e = self.exp(shifted, e)
-        return Softmax(shifted, e, e.sum(dim=1, keepdim=True), top)
+        return Softmax(shifted, e, self.sum(e), top.numpy())
 
-    def sum(self, a: Tensor) -> Tensor:
-        """Return sums of rows."""
-        return a.sum(dim=1, keepdim=True)
+    def sum(self, a: Tensor) -> Array:
+        """Return sums of rows, as products with ones."""
+        return np.vecdot(a.detach().numpy(), _ones(a.shape[1], KINDS[a.dtype]))[:, None]  # type: ignore[no-any-return]
 
-    def dot(self, a: Tensor, b: Tensor) -> Tensor:
+    def dot(self, a: Tensor, b: Tensor) -> Array:
         """Return it by numpy, whose products of rows need no room."""
-        return torch.from_numpy(np.vecdot(a.detach().numpy(), b.detach().numpy())).unsqueeze(1)
+        return np.vecdot(a.detach().numpy(), b.detach().numpy())[:, None]  # type: ignore[no-any-return]
 
-    def at(self, a: Tensor) -> Tensor:
+    def at(self, a: Tensor) -> Array:
         """Return one entry of each row."""
-        return a.gather(1, self.places)
+        numbers, places = self._at(a)
+        return numbers[places][:, None]
 
-    def put_(self, a: Tensor, value: Tensor | float) -> Tensor:
+    def put_(self, a: Tensor, value: Array | float) -> Tensor:
         """Write one entry of each row."""
-        return a.scatter_(1, self.places, value)
+        numbers, places = self._at(a)
+        numbers[places] = value[:, 0] if isinstance(value, np.ndarray) else value
+        return a
 
-    def add_at_(self, a: Tensor, value: Tensor | float) -> Tensor:
+    def add_at_(self, a: Tensor, value: Array | float) -> Tensor:
         """Add to one entry of each row."""
-        added = value if isinstance(value, Tensor) else a.new_full((len(a), 1), value)
-        return a.scatter_add_(1, self.places, added)
+        numbers, places = self._at(a)
+        numbers[places] += value[:, 0] if isinstance(value, np.ndarray) else value
+        return a
 
-    def add_(self, a: Tensor, b: Tensor, times: Tensor | float) -> Tensor:
+    def plus_(self, a: Tensor, b: Array | float) -> Tensor:
         """Add in one pass."""
-        return a.addcmul_(b, times) if isinstance(times, Tensor) else a.add_(b, alpha=times)
+        return a.add_(_tensor(b))
+
+    def times_(self, a: Tensor, b: Tensor | Array | float) -> Tensor:
+        """Multiply in one pass."""
+        return a.mul_(b if isinstance(b, Tensor) else _tensor(b))
+
+    def add_(self, a: Tensor, b: Tensor, times: Array | float = 1.0) -> Tensor:
+        """Add in one pass."""
+        return a.addcmul_(b, torch.from_numpy(times)) if isinstance(times, np.ndarray) else a.add_(b, alpha=times)
 
     def add_product_(self, a: Tensor, b: Tensor, c: Tensor, times: float = 1.0) -> Tensor:
         """Add in one pass."""
         return a.addcmul_(b, c, value=times)
 
-    def scaled(self, a: Tensor, factor: Tensor, more: Tensor, into: Tensor) -> Tensor:
+    def scaled(self, a: Tensor, factor: Array, more: Array, into: Tensor) -> Tensor:
         """Write it in two passes; one for both takes torch four times as long."""
-        return torch.mul(a, factor, out=into).add_(more)
+        return torch.mul(a, torch.from_numpy(factor), out=into).add_(torch.from_numpy(more))
 
     def exp(self, a: Tensor, into: Tensor | None = None) -> Tensor:
         """Return exponentials, by numpy where it has vectors for them: half of torch's time."""
@@ -228,17 +270,9 @@ class Wide(Maths[Tensor]):
         np.exp(a.numpy(), out=into.numpy())
         return into
 
-    def log(self, a: Tensor) -> Tensor:
-        """Return logarithms."""
-        return a.log()
 
-    def sigmoid(self, a: Tensor) -> Tensor:
-        """Return torch's own."""
-        return torch.sigmoid(a)
-
-    def log_sigmoid(self, a: Tensor) -> Tensor:
-        """Return torch's own."""
-        return torch.nn.functional.logsigmoid(a)
+def _tensor(b: Array | float) -> Tensor | float:
+    return torch.from_numpy(b) if isinstance(b, np.ndarray) else b
 
 
 @final
@@ -258,27 +292,30 @@ class Narrow(Maths[Array]):
         count, classes = like.shape
         self.first = classes <= FIRST
         self.each = (1, -1) if self.first else (-1, 1)  # the shape of what is of samples
-        self._shape, self._dtype = (classes, count) if self.first else (count, classes), KINDS[like.dtype]
+        self._shape = (classes, count) if self.first else (count, classes)
+        self._kind: np.dtype[Any] = KINDS[like.dtype]
         self._gradients: dict[int, Array] = {}
         self.share = share.numpy().reshape(self.each) if isinstance(share, Tensor) else share
-        self.ones, starts = _of_size(count, classes, self.first)
         if y is None:
             return
-        labels = y.numpy()
-        # negative ones are large numbers without their sign, else numpy would count from the end
-        if np.maximum.reduce(labels.view(np.uint64)) >= classes:
-            raise IndexError("a label that is no class")
-        self.places = (labels * count if self.first else labels) + starts
+        labels = self._labels = classes_of(y, classes)
+        starts = _starts(count, 1 if self.first else classes)
+        self.places = labels * count + starts if self.first else labels + starts
 
     def given(self, numbers: Tensor) -> Array:
         """Return numbers of every class, which may be the caller's."""
         array = numbers.resolve_neg().numpy()
         return np.ascontiguousarray(array.T if self.first else array)
 
+    def looked_up(self, table: Tensor) -> Array:
+        """Return the row of every sample's class."""
+        array = table.resolve_neg().numpy()
+        return array.T.take(self._labels, axis=1) if self.first else array.take(self._labels, axis=0)
+
     def gradient(self, place: int) -> Array:
         """Return new memory."""
-        found = self._gradients[place] = np.empty(self._shape, self._dtype)
-        return found
+        self._gradients[place] = np.empty(self._shape, self._kind)
+        return self._gradients[place]
 
     def taken(self, place: int) -> Tensor:
         """Return the gradient by an input, ``(n, K)``."""
@@ -308,7 +345,7 @@ class Narrow(Maths[Array]):
         """Return sums of columns, or of rows as products with ones, which are faster."""
         if self.first:
             return np.add.reduce(a, axis=0, keepdims=True)
-        return np.vecdot(a, self.ones.astype(a.dtype, copy=False))[:, None]  # type: ignore[no-any-return]
+        return np.vecdot(a, _ones(a.shape[1], a.dtype))[:, None]  # type: ignore[no-any-return]
 
     def dot(self, a: Array, b: Array) -> Array:
         """Return sums of products of columns or rows."""
@@ -330,7 +367,17 @@ class Narrow(Maths[Array]):
         a.reshape(-1)[self.places] += value.reshape(-1) if isinstance(value, np.ndarray) else value
         return a
 
-    def add_(self, a: Array, b: Array, times: Array | float) -> Array:
+    def plus_(self, a: Array, b: Array | float) -> Array:
+        """Add in one pass."""
+        a += b
+        return a
+
+    def times_(self, a: Array, b: Array | float) -> Array:
+        """Multiply in one pass."""
+        a *= b
+        return a
+
+    def add_(self, a: Array, b: Array, times: Array | float = 1.0) -> Array:
         """Add a product, or what is taken away as it is."""
         if isinstance(times, float) and times == -1:
             a -= b
@@ -355,15 +402,3 @@ class Narrow(Maths[Array]):
     def exp(self, a: Array) -> Array:
         """Return exponentials."""
         return np.exp(a)
-
-    def log(self, a: Array) -> Array:
-        """Return logarithms."""
-        return np.log(a)
-
-    def sigmoid(self, a: Array) -> Array:
-        """Return it; where the exponential is infinite it is 0."""
-        return 1 / (1 + np.exp(-a))
-
-    def log_sigmoid(self, a: Array) -> Array:
-        """Return it without losing digits on either side."""
-        return -np.logaddexp(0, -a)

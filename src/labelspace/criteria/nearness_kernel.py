@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from labelspace._devices import IN_CACHE
 from labelspace.criteria import divergences
 from labelspace.criteria.known import known
-from labelspace.criteria.maths import Wide
+from labelspace.criteria.maths import Array, Wide
 
 
 def nearness(
@@ -32,7 +33,7 @@ def nearness(
     """
     present, member, counts = y.unique(return_inverse=True, return_counts=True)  # type: ignore[no-untyped-call]
 
-    def quick(do: Wide, output: Tensor) -> Tensor:
+    def quick(do: Wide, output: Tensor) -> Array:
         # about the middle of the batch: far from zero the two parts of a gradient would lose digits to each other
         middle = output.mean(dim=0)
         output = output - middle
@@ -42,8 +43,8 @@ def nearness(
         centres = about(labels.to(output.dtype), middle, places, new)
         distances = centres.distances(output)
         soft = do.softmax(-distances)
-        values = do.log(soft.total) - do.at(soft.shifted)
-        slope = do.add_at_(soft.e.mul_(-do.share / soft.total), do.share)
+        values = np.log(soft.total) - do.at(soft.shifted)
+        slope = do.add_at_(do.times_(soft.e, -do.share / soft.total), do.share)
         slope.div_(distances)
         if distances.amin().item() <= 1e-6:
             slope.masked_fill_(distances <= 1e-6, 0)

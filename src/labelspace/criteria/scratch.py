@@ -1,16 +1,20 @@
-"""Memory for what lies between two passes of a kernel, used again and again.
+"""Memory of kernels, used again and again: what lies between two passes, and gradients that nobody holds any more.
 
 New memory of a megabyte costs more than a pass over it: an allocator gives large pieces back to the system as soon as
 they are free, and the next batch waits for every page of them anew.
 """
 
+import sys
 import threading
 from collections.abc import Sequence
-from typing import final
+from typing import Any, final
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+KINDS: dict[torch.dtype, "np.dtype[Any]"] = {torch.float32: np.dtype(np.float32), torch.float64: np.dtype(np.float64)}
 KEPT = 2**21  # numbers that a thread keeps: eight times what kernels take at a time
 
 
@@ -43,4 +47,32 @@ class Scratch(threading.local):
             self._numbers += count
 
 
-SCRATCH = Scratch()
+@final
+class Lent(threading.local):
+    """What is given away for good, until its last owner has let go of it; of each thread by itself.
+
+    A tensor made from a numpy array holds the array as long as anybody holds the tensor's memory: a gradient, a view of
+    it, what was exported. So the number of references to the array tells whether it is free.
+    """
+
+    HELD = 3  # references to an array that nobody else has: the list's, the loop's and the question's own
+
+    def __init__(self) -> None:
+        """Start with nothing."""
+        self._arrays: list[NDArray[Any]] = []
+
+    def take(self, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
+        """Return a tensor on the CPU with any values, which is the caller's to keep or to give away."""
+        wanted, kind = tuple(shape), KINDS[dtype]
+        for array in self._arrays:
+            if array.shape == wanted and array.dtype == kind and sys.getrefcount(array) == self.HELD:
+                return torch.from_numpy(array)
+        new = np.empty(wanted, kind)
+        if new.size <= KEPT:
+            self._arrays = [new, *self._arrays]
+            while sum(each.size for each in self._arrays) > 2 * KEPT:
+                self._arrays.pop()  # the oldest: whoever holds it keeps it
+        return torch.from_numpy(new)
+
+
+SCRATCH, LENT = Scratch(), Lent()

@@ -3,16 +3,17 @@
 import functools
 import math
 import sys
+from collections.abc import Sequence
 from typing import Unpack, final
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from labelspace import _checks
 from labelspace.criteria import divergences, kernels, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
+from labelspace.criteria.scratch import LENT, SCRATCH
 from labelspace.sources.matrices import even
 from labelspace.space import LabelSpace
 
@@ -133,50 +134,53 @@ def _one_by_rank(scores: Tensor) -> tuple[Tensor, Tensor] | None:
     if not math.isfinite(low.item()) or not math.isfinite(high.item()):
         return None
     falling, known_sum = _falling(scores.shape[1])
-    mass, sums = (
-        torch.empty_like(scores, memory_format=torch.contiguous_format),
-        scores.new_full((len(scores), 1), known_sum),
-    )
+    mass, sums = LENT.take(scores.shape, scores.dtype), scores.new_full((len(scores), 1), known_sum)
     step = max(1, SORTED // scores.shape[1])
     for start in range(0, len(scores), step):  # some at a time: words and what is made of them stay in the cache
         some = slice(start, start + step)
-        _rank(scores[some], mass[some], sums[some], falling)
+        borrowed = [SCRATCH.take(scores[some].shape, kind) for kind in (torch.float32, torch.int32, torch.int64)]
+        try:
+            _rank(scores[some], mass[some], sums[some], falling, borrowed)
+        finally:
+            SCRATCH.give(borrowed)
     return mass, sums
 
 
-def _rank(scores: Tensor, mass: Tensor, sums: Tensor, falling: NDArray[np.float32]) -> None:
+def _rank(scores: Tensor, mass: Tensor, sums: Tensor, falling: Tensor, room: Sequence[Tensor]) -> None:
     """Write ``1/rank`` into ``mass``, and into ``sums`` those of samples with ties.
 
-    By numpy's sort, on a CPU many times faster than torch's. A score's bits, the order of negative ones turned round,
-    sort as the score does; with its place in the lower half of a word one sort gives both.
+    By numpy's sort, on a CPU many times faster than torch's. A number's bits, the order of negative ones turned round,
+    sort as the number does; with its place in the lower half of a word one sort gives both.
     """
-    keys = (scores + 0.0).numpy().view(np.int32)  # which makes −0 the 0 that it equals
-    falling_keys = keys >> 31
-    falling_keys &= 0x7FFFFFFF
-    falling_keys ^= keys
-    words = np.invert(falling_keys, out=falling_keys).astype(np.int64)  # falling: the complement of a rising key
+    lowered, signs, words = (each.numpy() for each in room)
+    np.subtract(np.float32(0), scores.resolve_neg().numpy(), out=lowered)  # the highest first; −0 becomes 0, its equal
+    bits = lowered.view(np.int32)
+    np.right_shift(bits, 31, out=signs)
+    signs &= 0x7FFFFFFF
+    np.bitwise_xor(signs, bits, out=words, casting="safe")
     words <<= 32
     words |= np.arange(words.shape[1])
     words.sort(axis=1)
-    by_place = torch.empty_like(mass).copy_(torch.from_numpy(falling))
+    by_place = falling.expand_as(mass)
     upper = words.reshape(-1).view(np.int32)[UPPER::2]
     tied = np.flatnonzero(upper[1:] == upper[:-1]) + 1
     tied = tied[tied % words.shape[1] != 0]  # the last of a row and the first of the next are no pair
     if len(tied):
+        by_place = by_place.clone()
         # a run of equals, which are few, has the rank of the place before its first
         starts = np.maximum.accumulate(np.where(np.diff(tied, prepend=-1) != 1, tied, 0)) - 1
         flat, rows = by_place.view(-1), torch.from_numpy(np.unique(tied // words.shape[1]))
         flat[torch.from_numpy(tied)] = flat[torch.from_numpy(starts)]
         sums[rows] = torch.xlogy(by_place[rows], by_place[rows]).sum(dim=1, keepdim=True)
     words &= 0xFFFFFFFF
-    mass.scatter_(1, torch.from_numpy(words), by_place)
+    mass.scatter_(1, room[-1], by_place)
 
 
 @functools.lru_cache(maxsize=8)
-def _falling(classes: int) -> tuple[NDArray[np.float32], float]:
+def _falling(classes: int) -> tuple[Tensor, float]:
     """Return ``m = 1/rank`` of ranks from 1, and ``Σ m·log m``."""
     mass = 1 / np.arange(1, classes + 1)
-    return mass.astype(np.float32), float((mass * np.log(mass)).sum())
+    return torch.from_numpy(mass.astype(np.float32)), float((mass * np.log(mass)).sum())
 
 
 def _votes(features: Tensor, count: int) -> Tensor:
