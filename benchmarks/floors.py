@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from least import least, sums_of_right
 from torch import Tensor
 from torch.nn.functional import cross_entropy, linear
 
@@ -59,14 +60,19 @@ def parts(classes: int, batch: int) -> dict[str, Callable[[], object]]:
     found = {
         "F.cross_entropy": backward(lambda: cross_entropy(output, y), output),
         "a function in Python that does nothing": backward(lambda: Nothing.apply(output), output),  # type: ignore[no-untyped-call]
-        "a softmax, by its pieces": lambda: wide.softmax(numbers),
+        "a softmax, by its pieces": lambda: (wide.softmax(numbers), wide.done()),
         "a pass in place": lambda: changed.add_(numbers),
         "a pass into new memory": lambda: numbers * numbers,
         "a second head of 64 features": product(features, head),
         "a product with 64 × K numbers": product(left, right),
         "a sort": lambda: np.sort(words, axis=1),
     }
+    found |= {"LLS rank 64, its passes alone": least("lls rank 64", classes, batch)}
     if classes <= 1000:
+        found |= {
+            "LLS, its passes alone": least("lls", classes, batch),
+            "OLS's sums alone": sums_of_right(classes, batch),
+        }
         table, square = torch.randn(classes, classes).requires_grad_(), torch.randn(classes, classes)
         found["gradient of a K × K table"] = lambda: torch.ops.aten.embedding_dense_backward(
             numbers, y, classes, -1, False

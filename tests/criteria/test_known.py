@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from labelspace.criteria import known as module
-from labelspace.criteria.known import known, likeliest
+from labelspace.criteria.known import Table, known, likeliest, table
 from labelspace.criteria.maths import Maths
 
 SHARES = [0.5, torch.tensor([0.5, 2.0], dtype=torch.float64)]
@@ -89,3 +89,50 @@ def test_what_is_not_finite_is_returned_without_a_warning() -> None:
 def test_the_likeliest_is_the_first_of_equals() -> None:
     output = torch.tensor([[1.0, 3.0, 3.0], [-torch.inf, -torch.inf, -5.0], [0.0, -0.0, -1.0]])
     assert likeliest(output.requires_grad_()).tolist() == [1, 2, 0]
+
+
+Y = torch.tensor([2, 0, 2])
+
+
+def rows_and_output(do: Maths[Any], z: Any, rows: Any) -> Any:
+    """Return ``Σ_k z_k·rows_k``; the rows may lie where their gradient is to be, so that they are read first."""
+    values, mine, of_rows = do.dot(z, rows), written(do.gradient(0)), written(do.gradient(1))
+    mine[:] = (rows.numpy() if isinstance(rows, Tensor) else rows) * do.share
+    of_rows[:] = (z.detach().numpy() if isinstance(z, Tensor) else z) * do.share
+    return values
+
+
+@pytest.mark.usefixtures("size")
+@pytest.mark.parametrize("share", [0.5, torch.tensor([0.5, 2.0, 0.25], dtype=torch.float64)])
+def test_a_table_is_read_and_gets_what_its_rows_get(share: Tensor | float) -> None:
+    each = torch.full((3,), 0.5, dtype=torch.float64) if isinstance(share, float) else share
+    z, rows = numbers(3, 4).requires_grad_(), (numbers(3, 4) + 1).requires_grad_()
+    y, careful = Y.clone(), lambda z, rows: (z * rows).sum(dim=1)
+    loss = known(rows_and_output, careful, y, share, z, Table(rows))
+    expected = ((z * torch.nn.functional.embedding(Y, rows)).sum(dim=1) * each).sum()
+    assert_close(loss, expected)
+    y.zero_()  # too late to matter
+    wanted = torch.autograd.grad(expected, (z, rows), create_graph=True)
+    assert_close(torch.autograd.grad(loss, (z, rows), create_graph=True), wanted)
+    for _ in range(2):  # as it was computed, and again
+        assert_close(torch.autograd.grad(3 * loss, (z, rows), retain_graph=True), tuple(3 * one for one in wanted))
+    both = torch.tensor([1.0, -2.0], dtype=torch.float64)
+    many = torch.autograd.grad(loss, (z, rows), both, is_grads_batched=True, retain_graph=True)
+    assert_close(many, tuple(torch.stack([one, -2 * one]) for one in wanted))
+    assert torch.autograd.grad(loss, z)[0].shape == z.shape
+    with torch.no_grad():
+        assert_close(known(rows_and_output, careful, Y, share, z, Table(rows)), expected)
+
+
+@pytest.mark.usefixtures("size")
+@pytest.mark.parametrize("label", [-1, 3, -100])
+def test_a_label_that_is_no_class_finds_no_row(label: int) -> None:
+    with pytest.raises((IndexError, RuntimeError)):
+        known(rows_and_output, careful, torch.tensor([0, label]), 1.0, numbers(2, 4), Table(numbers(3, 4)))
+
+
+def test_tables_are_plain_parameters_of_the_outputs_dtype() -> None:
+    own, other = torch.nn.Parameter(numbers(3, 3)), torch.nn.Parameter(numbers(3, 3).float())
+    assert table(own, numbers(2, 3)) == Table(own)
+    assert table(other, numbers(2, 3)) is None
+    assert table(numbers(3, 3), numbers(2, 3)) is None
