@@ -116,5 +116,8 @@ def test_only_so_much_is_lent_that_it_can_be_kept() -> None:
     for size in range(6):
         room.take(torch.Size((scratch.KEPT - size,)), torch.float32)
     assert sum(each.size for each in room._arrays) <= 2 * scratch.KEPT
+    held = [room.take(SHAPE, torch.float32) for _ in range(100)]
+    assert len({each.data_ptr() for each in held}) == 100
+    assert len(room._arrays) == scratch.MOST
     place = room.take(torch.Size((scratch.KEPT + 1,)), torch.float32).data_ptr()
     assert all(each.ctypes.data != place for each in room._arrays)

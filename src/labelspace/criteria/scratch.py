@@ -16,6 +16,7 @@ from torch import Tensor
 
 KINDS: dict[torch.dtype, "np.dtype[Any]"] = {torch.float32: np.dtype(np.float32), torch.float64: np.dtype(np.float64)}
 KEPT = 2**21  # numbers that a thread keeps: eight times what kernels take at a time
+MOST = 16  # arrays that are remembered of those that were lent: more are held for good by somebody
 
 
 @final
@@ -47,6 +48,21 @@ class Scratch(threading.local):
             self._numbers += count
 
 
+def _references(arrays: Sequence[NDArray[Any]]) -> list[int]:
+    """Return how many references there are to each array, counted in one way, whatever that adds of its own."""
+    return [sys.getrefcount(each) for each in arrays]
+
+
+def _when_free() -> int:
+    """Return how many there are to an array that a list alone holds; none is that many where they are not counted."""
+    arrays = [np.empty(1, np.float32)]
+    (free,) = _references(arrays)
+    tensor = torch.from_numpy(arrays[0])
+    (held,) = _references(arrays)
+    del tensor
+    return free if held > free and _references(arrays) == [free] else -1
+
+
 @final
 class Lent(threading.local):
     """What is given away for good, until its last owner has let go of it; of each thread by itself.
@@ -55,7 +71,7 @@ class Lent(threading.local):
     it, what was exported. So the number of references to the array tells whether it is free.
     """
 
-    HELD = 3  # references to an array that nobody else has: the list's, the loop's and the question's own
+    FREE = _when_free()
 
     def __init__(self) -> None:
         """Start with nothing."""
@@ -64,13 +80,13 @@ class Lent(threading.local):
     def take(self, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
         """Return a tensor on the CPU with any values, which is the caller's to keep or to give away."""
         wanted, kind = tuple(shape), KINDS[dtype]
-        for array in self._arrays:
-            if array.shape == wanted and array.dtype == kind and sys.getrefcount(array) == self.HELD:
-                return torch.from_numpy(array)
+        for place, count in enumerate(_references(self._arrays)):
+            if count == self.FREE and self._arrays[place].shape == wanted and self._arrays[place].dtype == kind:
+                return torch.from_numpy(self._arrays[place])
         new = np.empty(wanted, kind)
         if new.size <= KEPT:
             self._arrays = [new, *self._arrays]
-            while sum(each.size for each in self._arrays) > 2 * KEPT:
+            while len(self._arrays) > MOST or sum(each.size for each in self._arrays) > 2 * KEPT:
                 self._arrays.pop()  # the oldest: whoever holds it keeps it
         return torch.from_numpy(new)
 
