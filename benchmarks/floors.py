@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from least import least, sums_of_right
+from least import least, ranks, sums_of_right
 from torch import Tensor
 from torch.nn.functional import cross_entropy, linear
 
@@ -67,7 +67,10 @@ def parts(classes: int, batch: int) -> dict[str, Callable[[], object]]:
         "a product with 64 × K numbers": product(left, right),
         "a sort": lambda: np.sort(words, axis=1),
     }
-    found |= {"LLS rank 64, its passes alone": least("lls rank 64", classes, batch)}
+    found |= {
+        "LLS rank 64, its passes alone": least("lls rank 64", classes, batch),
+        "zipf's ranks alone": ranks(classes, batch),
+    }
     if classes <= 1000:
         found |= {
             "LLS, its passes alone": least("lls", classes, batch),

@@ -127,3 +127,33 @@ def sums_of_right(classes: int, batch: int) -> Callable[[], object]:
         seen.add_(float(np.count_nonzero(y >= 0)))
 
     return call
+
+
+def ranks(classes: int, batch: int) -> Callable[[], object]:
+    """Return what finds ``1/rank`` of every score by one sort of words, where no two are equal."""
+    orders = [torch.randperm(classes) - classes // 2 for _ in range(batch)]
+    z, mass = torch.stack(orders).float().numpy() + np.float32(0.5), torch.empty(batch, classes)
+    step = max(1, 2**16 // classes)
+    low, signs, words = (np.empty((step, classes), kind) for kind in (np.float32, np.int32, np.int64))
+    places, falling = np.arange(classes), 1 / torch.arange(1, classes + 1)
+
+    def call() -> None:
+        for start in range(0, batch, step):
+            some = slice(0, min(step, batch - start))
+            bits, word = low[some].view(np.int32), words[some]
+            np.negative(z[start : start + step], out=low[some])
+            np.right_shift(bits, 31, out=signs[some])
+            np.bitwise_and(signs[some], 0x7FFFFFFF, out=signs[some])
+            np.bitwise_xor(signs[some], bits, out=word)
+            np.left_shift(word, 32, out=word)
+            np.bitwise_or(word, places, out=word)
+            word.sort(axis=1)
+            upper = word.reshape(-1).view(np.int32)[1::2]
+            assert not (upper[1:] == upper[:-1]).all()
+            np.bitwise_and(word, 0xFFFFFFFF, out=word)
+            mass[start : start + step].scatter_(1, torch.from_numpy(word), falling.expand_as(mass[: len(word)]))
+
+    call()
+    expected = 1 / (1 + (torch.from_numpy(-z).argsort(dim=1).argsort(dim=1)).float())
+    assert_close(mass, expected)
+    return call
