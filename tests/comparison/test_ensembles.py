@@ -1,6 +1,7 @@
 """All seeds of a row as one model: judged by its own decision, taken home whole, refused where a part is lost."""
 
 import csv
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,7 @@ def test_its_decisions_are_those_of_the_mean(compared: tuple[Comparison, Path]) 
     assert row.min_cost is not None
     assert row.min_cost.cost == pytest.approx(cost[y, called].mean())
     assert found.result.verdict.advice.startswith(f"Take {row.label} averaged with minimum-cost decisions: ")
-    assert "it takes 3 times as long as one" in found.result.verdict.advice.lower()
+    assert "it takes 3 times as long to run as one" in found.result.verdict.advice.lower()
 
 
 def test_a_member_that_is_lost_or_another_is_refused(compared: tuple[Comparison, Path], tmp_path: Path) -> None:
@@ -98,6 +99,46 @@ def test_a_member_that_is_lost_or_another_is_refused(compared: tuple[Comparison,
             (home / "members.json").unlink()
         with pytest.raises(InputError, match=said):
             Run.load(home)
+
+
+NOT_WRITTEN = "its content is not what was written"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (None, "it is missing, and without it nothing says what members/ are"),
+        (lambda said: "{oops", NOT_WRITTEN),
+        (lambda said: "", NOT_WRITTEN),
+        (lambda said: json.dumps({**said, "shares": [1.0]}), NOT_WRITTEN),
+        (lambda said: json.dumps({**said, "shares": [0.5, 0.5, "much"]}), NOT_WRITTEN),
+        (lambda said: json.dumps({**said, "shares": [0.5, 0.5, -0.5]}), NOT_WRITTEN),
+        (lambda said: json.dumps({**said, "shares": [0.5, 0.5, 0.5]}), NOT_WRITTEN),
+        (lambda said: json.dumps({**said, "shares": "alike"}), NOT_WRITTEN),
+    ],
+    ids=["missing", "no JSON", "empty", "too few", "no number", "negative", "too much", "no list"],
+)
+def test_a_list_of_members_that_is_not_what_was_written_is_refused_also_where_damage_is_allowed(
+    compared: tuple[Comparison, Path], tmp_path: Path, change: Any, said: str
+) -> None:
+    home = Path(shutil.copytree(compared[0].folder / "best", tmp_path / "best"))
+    path = home / "members.json"
+    written = json.loads(path.read_text())
+    if change is None:
+        path.unlink()
+    else:
+        path.write_text(change({name: value for name, value in written.items() if name != "digest"}))
+    with pytest.raises(InputError, match=said):
+        Run.load(home, allow_damaged=True)
+
+
+def test_members_of_equal_weight_were_all_that_was_written_before(
+    compared: tuple[Comparison, Path], tmp_path: Path
+) -> None:
+    home = Path(shutil.copytree(compared[0].folder / "best", tmp_path / "best"))
+    written = json.loads((home / "members.json").read_text())
+    (home / "members.json").write_text(json.dumps({"seals": written["seals"]}))
+    assert list(Run.load(home).shares) == [1 / 3] * 3
 
 
 def test_predict_decides_by_the_mean_and_the_card_says_what_it_is(compared: tuple[Comparison, Path]) -> None:
@@ -184,9 +225,9 @@ def test_rows_that_cannot_be_told_apart_are_averaged(alike: Comparison, compared
 
 def test_it_is_said_what_is_averaged(alike: Comparison, tmp_path: Path) -> None:
     advice = alike.result.verdict.advice
-    said = "Take the average of 7 models (uniform; GaussianNB; ExtraTrees) with minimum-cost decisions: "
+    said = "Take the average of 7 models (3 × uniform; GaussianNB; 3 × ExtraTrees) with minimum-cost decisions: "
     assert advice.startswith(said)
-    assert "alidation data do not tell them apart; it takes 7 times as long as one (" in advice
+    assert "alidation data do not tell them apart; it takes 7 times as long to run as one (" in advice
     assert "Too few rows" not in advice
     card = (alike.folder / "best" / "README.md").read_text(encoding="utf-8")
     assert "| model | 7 models: the mean of their calibrated probabilities |" in card
@@ -200,7 +241,7 @@ def test_it_is_said_what_is_averaged(alike: Comparison, tmp_path: Path) -> None:
     found: Any = what_if(read_comparison(alike.folder)[1], Room(10**7))
     assert [row["label"] for row in found["rows"]] == ["uniform", "one-hot"]
     with pytest.raises(
-        InputError, match=r"7 models averaged, 4 of them no network.*Its networks are members/0, members/1, members/2\."
+        InputError, match=r"7 models averaged, 4 of them no network.*Its networks are members/0, members/1, members/2:"
     ):
         export_onnx(best, best.deciding, tmp_path / "best.onnx")
     assert alike.save_html().stat().st_size > 0

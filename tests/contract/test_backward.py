@@ -1,6 +1,7 @@
 """What a user may do between a loss and its gradients, in small batches and in those that kernels take for large."""
 
 import weakref
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -28,10 +29,10 @@ def gradient(inputs: Inputs, output: Tensor) -> Tensor:
     return torch.autograd.grad(inputs.loss(output=output), output)[0]
 
 
-def again(loss: Tensor, output: Tensor) -> Tensor | str:
-    """Return the gradient, or why there is none."""
+def again(loss: Tensor, learned: Sequence[Tensor], twice: bool) -> Sequence[Tensor | None] | str:
+    """Return the gradients, or why there are none."""
     try:
-        return torch.autograd.grad(loss, output)[0]
+        return torch.autograd.grad(loss, learned, retain_graph=True, create_graph=twice, allow_unused=True)
     except RuntimeError as error:
         return str(error)
 
@@ -51,13 +52,15 @@ def test_labels_that_change_after_the_loss_are_told_or_do_not_matter(method: str
     inputs = plain(method)
     output, y = inputs.output.requires_grad_(), inputs.y.clone()
     loss = inputs.loss(output=output, y=y)
-    (first,) = torch.autograd.grad(loss, output, retain_graph=True)
+    learned = [output, *inputs.criterion.parameters()]
+    first = torch.autograd.grad(loss, learned, retain_graph=True, allow_unused=True)
     y.copy_(y.roll(1))
-    second = again(loss, output)
-    if isinstance(second, str):
-        assert "modified by an inplace operation" in second
-    else:
-        assert_close(second, first)
+    for twice in (False, True):  # with a graph it is computed from the equations
+        second = again(loss, learned, twice)
+        if isinstance(second, str):
+            assert "modified by an inplace operation" in second
+        else:
+            assert_close(second, first)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -122,3 +122,10 @@ def test_labels_that_are_no_class_are_refused() -> None:
             classes_of(y, 5)
     classes_of(torch.tensor([0, 4]), 5)
     classes_of(torch.tensor([], dtype=torch.int64), 5)
+
+
+@pytest.mark.parametrize("classes", [maths.LONG, 300_000])
+def test_sums_of_many_classes_keep_their_digits(classes: int) -> None:
+    """Equal numbers are the worst: what each addition rounds away is always on the same side."""
+    a = torch.full((2, classes), 0.1)
+    assert_close(torch.from_numpy(Wide(slice(None), None).sum(a)).double(), a.double().sum(1, True), rtol=2e-6, atol=0)

@@ -18,7 +18,7 @@ def export(
     allow_damaged: AllowDamaged = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
 ) -> None:
-    """Write preprocessing, network, temperature and decision as one ONNX graph, and check it against torch.
+    """Write preprocessing, network or networks, temperature and decision as one ONNX graph; check it against torch.
 
     The graph takes x in the form of the dataset and gives probabilities, class and decision (−1: it abstains). Class
     names, prices, temperature and all that is needed to encode raw rows are in the file's metadata, as JSON.

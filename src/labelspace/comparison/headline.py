@@ -155,7 +155,7 @@ def advice(rows: Sequence[Judged], best: int, groups: Tensor | None, level: floa
     how, unit = (
         ("", "mistakes per sample") if taken.min_cost is None else (" with minimum-cost decisions", "per sample")
     )
-    which = f" ({'; '.join(row.label for row in models_of(rows, taken))})" if taken.mixed else ""
+    which = f" ({'; '.join(_counted(row, taken) for row in models_of(rows, taken))})" if taken.mixed else ""
     first = f"Take {taken.spoken}{which}{how}: {costs(taken.headline.cost)[0]} {unit}."
     beside = [_several(rows, taken), _dearer(rows, taken, groups, level), _labels_beside(rows, taken)]
     beside += [_rival_beside(rows, taken), _decided(taken, groups, level)]
@@ -188,16 +188,22 @@ def models_of(rows: Sequence[Judged], taken: Judged) -> list[Judged]:
     return [next((row for row in rows if taken.role == "ensemble" and row.label == taken.of), taken)]
 
 
+def _counted(row: Judged, taken: Judged) -> str:
+    """Return how many models of a row are taken."""
+    count = len(set(row.runs) & set(taken.runs))
+    return row.label if count == 1 else f"{count} × {row.label}"
+
+
 def _several(rows: Sequence[Judged], taken: Judged) -> str:
     """Return what several models as one take, and what one of them would cost."""
     models = models_of(rows, taken)
     if models == [taken]:
         return ""
     one, count = max(models, key=lambda row: row.merit), len(taken.runs)
-    alone = costs(one.headline.cost)[0]
+    alone, longer = costs(one.headline.cost)[0], f"it takes {count} times as long to run as one"
     if taken.mixed:
-        return f"validation data do not tell them apart; it takes {count} times as long as one ({one.label}: {alone})"
-    return f"it takes {count} times as long as one, which costs {alone}"
+        return f"validation data do not tell them apart; {longer} ({one.label}: {alone})"
+    return f"{longer}, which costs {alone}"
 
 
 def _cheapest(rows: Sequence[Judged], taken: Judged) -> Judged:

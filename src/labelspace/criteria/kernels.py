@@ -155,6 +155,8 @@ def learnt_terms(
     ``p·(C − Σ p·C + b) − b·t``. By Q it is ``α·q·(A − Σ q·A) − d·s·p + d·q·Σ s·p``, s being ``α·q/t``: 1 but at the
     class, where ``1 − s = (1−α)/t``. What A and C have in common in a row cancels in both: it is left out of them.
     """
+    if isinstance(logits, Table):
+        y = y.clone()  # whatever becomes of the labels, gradients go to the rows that were read
     alpha, given_terms = smoothing.item(), coefficients.tolist()
     scale = given_terms[0] or 1.0  # a factor of all of it, so that A need not be multiplied by its own
     first, second, third, fourth = (each / scale for each in given_terms)

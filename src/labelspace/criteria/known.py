@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from labelspace.criteria.maths import Narrow, Wide, classes_of
-from labelspace.criteria.scratch import LENT
+from labelspace.criteria.scratch import KINDS, LENT
 from labelspace.criteria.targets import Share
 
 if TYPE_CHECKING:
@@ -85,15 +85,14 @@ def known(
         careful: as in ``How``.
         y: class indices.
         share: of each sample.
-        inputs: ``(n, …)``, what gradients are taken by, the output first; or tables with a row for each class.
+        inputs: ``(n, …)``, what gradients are taken by, the output first; or tables with a row for each class, beside
+            which nobody may write to y any more: gradients go to these rows.
         whole: as in ``How``.
     """
     tensors = [each.rows if isinstance(each, Table) else each for each in inputs]
     tables: tuple[int, ...] = ()
     if len(inputs) > 1:
         tables = tuple(place for place, each in enumerate(inputs) if isinstance(each, Table))
-        if tables and y is not None:
-            y = y.clone()  # gradients go to these rows, whatever becomes of the labels
     if isinstance(share, Tensor):
         share = share.to(tensors[0].dtype)
     how = How(quick, careful, y, share, tables, whole)
@@ -211,7 +210,7 @@ def _by_parts(how: How, inputs: Sequence[Tensor], needed: Sequence[bool]) -> tup
             loss = loss + np.add.reduce((values * do.share).reshape(-1))
         finally:
             do.done()
-    return torch.as_tensor(loss, dtype=inputs[0].dtype), [
+    return torch.from_numpy(np.asarray(loss, dtype=KINDS[inputs[0].dtype])), [
         each if asked else None for each, asked in zip(found, needed, strict=True)
     ]
 
@@ -225,7 +224,8 @@ def table(rows: Tensor, output: Tensor) -> Table | None:
         rows: of all classes.
         output: what they meet.
     """
-    return Table(rows) if type(rows) is torch.nn.Parameter and rows.dtype is output.dtype else None
+    plain = type(rows) is torch.nn.Parameter and rows.is_cpu and rows.dtype is output.dtype
+    return Table(rows) if plain else None
 
 
 def likeliest(output: Tensor) -> NDArray[np.intp]:

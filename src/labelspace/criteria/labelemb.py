@@ -200,7 +200,7 @@ class LabelEmbedding(Criterion):
         if self.pretrained:
             two = weights.own, weights.spread
             return kernels.smoothed_cross_entropy(output, y, *two, self.fixed, self._rows, share)
-        mean = self.reduction == "mean"
+        mean, y = self.reduction == "mean", y.clone()  # gradients go to the rows that were read, whatever becomes of y
         if self.hinge_total and mean and isinstance(share, Tensor):
             return None  # a sum of samples, of which shares do not tell the number
 

@@ -25,6 +25,7 @@ from labelspace.criteria.targets import Share
 Array = NDArray[Any]
 Numbers = TypeVar("Numbers", Tensor, Array)
 FIRST = 16  # classes up to which numpy has them first
+LONG = 4096  # classes from which a sum is not taken one number after the other
 WITH_VECTORS = ("AVX2", "AVX512", "X86_V3", "X86_V4")  # as numpy calls them
 RowMaker = Callable[[slice], Tensor]  # ``(n, K)`` numbers of some of a batch's samples, which nothing learns
 
@@ -218,7 +219,9 @@ class Wide(Maths[Tensor]):
         return Softmax(shifted, e, self.sum(e), top.numpy())
 
     def sum(self, a: Tensor) -> Array:
-        """Return sums of rows, as products with ones."""
+        """Return sums of rows, as products with ones; these lose digits where they are long."""
+        if a.shape[1] > LONG:
+            return a.sum(dim=1, keepdim=True).numpy()
         return np.vecdot(a.detach().numpy(), _ones(a.shape[1], KINDS[a.dtype]))[:, None]  # type: ignore[no-any-return]
 
     def dot(self, a: Tensor, b: Tensor) -> Array:

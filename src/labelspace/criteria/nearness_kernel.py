@@ -100,8 +100,8 @@ class Centres(NamedTuple):
 
     def rows(self, k: Tensor) -> Tensor:
         """Return some of them."""
-        place = torch.full((len(self.labels),), -1)
-        place[self.places] = torch.arange(len(self.places))
+        place = self.places.new_full((len(self.labels),), -1)
+        place[self.places] = torch.arange(len(self.places), device=place.device)
         found, mine = self.labels[k] - self.middle, place[k]
         found[mine >= 0] = self.new[mine[mine >= 0]]
         return found

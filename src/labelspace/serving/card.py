@@ -1,5 +1,6 @@
 """The model card: what a trained model is, what it was measured to do, and how to use it, in Markdown."""
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -95,7 +96,7 @@ def _facts(run: Run, decision: Decision) -> list[tuple[str, str]]:
     count, kinds = len(run.members), {(_model(each), _labels(each)) for each in run.members}
     if len(kinds) > 1:
         facts = [("model", f"{count} models: the mean of their calibrated probabilities")]
-        facts += [(f"members/{place}", f"{_model(each)}; {_labels(each)}") for place, each in enumerate(run.members)]
+        facts += _members(run)
     else:
         rows, width = run.space.shape
         facts = [
@@ -104,6 +105,18 @@ def _facts(run: Run, decision: Decision) -> list[tuple[str, str]]:
             ("label space", f"{run.space.kind}, {rows} × {width}, from {run.space.source.get('builder', 'a matrix')}"),
         ]
     return [(what, plain(value)) for what, value in (("input", _input(run)), *facts, *decision_facts(decision))]
+
+
+def _members(run: Run) -> list[tuple[str, str]]:
+    """Return what members are and count, those together that differ in their seeds alone."""
+    facts, places = [], range(len(run.members))
+    alike = itertools.groupby(places, key=lambda place: (_model(run.members[place]), _labels(run.members[place])))
+    for (model, labels), group in alike:
+        first, *others = group
+        name = f"members/{first}" + (f" to {others[-1]}" if others else "")
+        share = sum(run.shares[place] for place in (first, *others))
+        facts.append((name, f"{model}; {labels}; {share:.0%} of the mean"))
+    return facts
 
 
 def _model(run: Run) -> str:
@@ -309,8 +322,11 @@ def decision_caveats(y: torch.Tensor, decision: Decision) -> Iterable[str]:
 def _use(run: Run) -> list[str]:
     kind = run.preprocessing.get("input", {}).get("kind") or run.preprocessing["kind"]
     new = NEW[kind]
-    export = [] if is_estimator(run) else ["labelspace export . --onnx model.onnx"]
+    export = [] if any(map(is_estimator, run.members or (run,))) else ["labelspace export . --onnx model.onnx"]
     lines = code([f"labelspace predict . {new} -o predictions.csv", *export])
+    if run.members:
+        alone = "Who wants a single model takes members/0, of the row that was cheapest on validation data:"
+        lines += ["", alone, "", *code([f"labelspace predict members/0 {new} -o predictions.csv"])]
     python = [
         "from labelspace import Decision, Run",
         "",

@@ -69,7 +69,8 @@ def export_onnx(run: Run, decision: Decision, path: str | Path) -> Exported:
     estimators = sum(is_estimator(each) for each in run.members)
     if estimators:
         networks = [f"members/{place}" for place, each in enumerate(run.members) if not is_estimator(each)]
-        found = f"Its networks are {', '.join(networks)}." if networks else "None of its models is a network."
+        one = f"Its networks are {', '.join(networks)}: export one of them." if networks else ""
+        found = one or "None of its models is a network: compare with --rivals none to take home those alone."
         remedy = f"labelspace predict, Run.predict_proba and Run.decide take it as it is. {found}"
         got = f"{len(run.members)} models averaged, {estimators} of them no network"
         raise _checks.fail("export", "run", "of a network, or several", got, remedy)

@@ -1,5 +1,6 @@
 """How a finished run decides: the decision that lies beside it, or one that is given."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -41,21 +42,37 @@ def members(stored: RunFolder) -> tuple[list[RunFolder], list[float]]:
     Args:
         stored: the folder of the run.
     """
+    if (stored.path / FOLDER).is_dir() and not (stored.path / MEMBERS).is_file():  # one would be taken for all
+        raise stored.unsound(MEMBERS, f"it is missing, and without it nothing says what {FOLDER}/ are")
     if not stored.has(MEMBERS):
         return [], []
-    said = _files.parsed(_files.read_bytes(stored.path / MEMBERS))
-    if not isinstance(said, dict) or not _files.holds(said) or not isinstance(said.get("seals"), list):
+    said, shares = _members_said(stored.path / MEMBERS)
+    if said is None or len(shares) != len(said):
         raise stored.unsound(MEMBERS, "its content is not what was written")
     found = []
-    for number, seal in enumerate(said["seals"]):
+    for number, seal in enumerate(said):
         member = RunFolder(stored.path / FOLDER / str(number), stored.allow_damaged)
         if not (member.path / CONFIG).is_file():
             raise stored.unsound(f"{FOLDER}/{number}", "one of several models that are one is missing")
         if member.seal() != seal:
             stored.damaged(f"{FOLDER}/{number}", "it is another run than the one that was taken home")
         found.append(member)
-    alike = [1 / len(found)] * len(found)  # what they count where nothing is said: nothing else was written before
-    return found, [float(share) for share in said.get("shares", alike)]
+    return found, shares
+
+
+def _members_said(path: Path) -> tuple[list[object] | None, list[float]]:
+    """Return the seals of members and what each counts; None where the file does not say."""
+    try:
+        said = _files.parsed(_files.read_bytes(path))
+    except ValueError:
+        return None, []
+    if not isinstance(said, dict) or not _files.holds(said) or not isinstance(said.get("seals"), list):
+        return None, []
+    count = len(said["seals"])
+    shares = said.get("shares", [1 / max(count, 1)] * count)  # alike where nothing is said: as it was before they were
+    if not isinstance(shares, list) or not all(isinstance(share, float) and share > 0 for share in shares):
+        return None, []
+    return (said["seals"], shares) if math.isclose(sum(shares), 1) else (None, [])
 
 
 def write_members(path: Path, seals: Sequence[str], shares: Sequence[float]) -> None:

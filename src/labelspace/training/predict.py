@@ -50,9 +50,15 @@ def scorer(run: Finished, device: str = "cpu") -> Scorer:
     if not run.members:
         return _scorer(run, device, _reader(run))
     # what a frozen network makes of samples is made once for all that read it
-    readers = {each.config.backbone: _once(_reader(each)) for each in run.members}
-    scorers = [(_scorer(each, device, readers[each.config.backbone]), each.deciding) for each in run.members]
-    return lambda samples: _averaged([by.probabilities(score(samples)) for score, by in scorers], run.shares)
+    readers = {each.config.backbone: _reader(each) for each in run.members}
+    scorers = [(each.config.backbone, _scorer(each, device, _numbers), each.deciding) for each in run.members]
+
+    def averaged(samples: Samples) -> Tensor:
+        rows = {name: read(samples) for name, read in readers.items()}
+        parts = [by.probabilities(score(rows[name])).double() for name, score, by in scorers]
+        return models.as_one(parts, run.shares).float()
+
+    return averaged
 
 
 def _scorer(run: Finished, device: str, read: Reader) -> Scorer:
@@ -62,30 +68,16 @@ def _scorer(run: Finished, device: str, read: Reader) -> Scorer:
 
 def _reader(run: Finished) -> Reader:
     """Return a function from samples to the numbers that the run's own model reads."""
-    frozen = None if run.config.backbone is None else models.backbone(run.config.backbone)
-
-    def read(samples: Samples) -> Tensor:
-        rows = samples if frozen is None else backbone_features(frozen, samples)
-        assert isinstance(rows, Tensor)
-        return rows
-
-    return read
+    if run.config.backbone is None:
+        return _numbers
+    frozen = models.backbone(run.config.backbone)
+    return lambda samples: _numbers(backbone_features(frozen, samples))
 
 
-def _once(read: Reader) -> Reader:
-    """Return a function that reads the same samples once, however often it is asked in turn."""
-    last: list[tuple[Samples, Tensor]] = []
-
-    def once(samples: Samples) -> Tensor:
-        if not last or last[0][0] is not samples:
-            last[:] = [(samples, read(samples))]
-        return last[0][1]
-
-    return once
-
-
-def _averaged(probabilities: Sequence[Tensor], shares: Sequence[float]) -> Tensor:
-    return models.as_one([each.double() for each in probabilities], shares).float()
+def _numbers(samples: Samples) -> Tensor:
+    """Return samples that are numbers as they are."""
+    assert isinstance(samples, Tensor)
+    return samples
 
 
 def _place(run: Finished, device: str) -> torch.device:
