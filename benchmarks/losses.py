@@ -20,7 +20,7 @@ from torch.nn.functional import cross_entropy
 
 from labelspace import Learner, SemanticSmoothing, ordinal
 from labelspace.analysis.timing import WIDTH, Timing, built, interleaved, summarised
-from labelspace.criteria import Criterion
+from labelspace.criteria import Criterion, scratch
 from results import HERE, write
 
 OPTIONS: dict[str, dict[str, object]] = {"lls rank 64": {"rank": 64}, "labelemb rank 100": {"rank": 100}}
@@ -100,6 +100,8 @@ def _measured(name: str, classes: int, batch: int, kind: str, queue: "multiproce
     found[kind]()  # what is made once
     for each in learning:
         each.grad = None
+    scratch.SCRATCH.__init__()  # type: ignore[misc]  # what a thread keeps is part of what a pass takes
+    scratch.LENT.__init__()  # type: ignore[misc]
     ctypes.CDLL(None).malloc_trim(0)  # what is free must not stay resident, or it would be taken again unseen
     tensors = [*criterion.parameters(), *criterion.buffers(), *criterion.statistics.state().values()]
     with open("/proc/self/clear_refs", "w") as file:

@@ -141,15 +141,24 @@ def test_masses_by_numpys_sort_are_those_of_ranks(seed: int, at_a_time: int, mon
     scores[3, 7], scores[3, 8] = 0.0, -0.0
     higher = (scores.numpy()[:, None, :] > scores.numpy()[:, :, None]).sum(axis=2)
     found = _one_by_rank(scores)
-    assert found is not None
     expected = 1 / (higher + 1)
     torch.testing.assert_close(found[0], torch.from_numpy(expected).float())
     torch.testing.assert_close(found[1], torch.from_numpy((expected * np.log(expected)).sum(axis=1)[:, None]).float())
     distinct = _one_by_rank(scores[:1])
-    assert distinct is not None
     assert distinct[1].item() == pytest.approx((expected[0] * np.log(expected[0])).sum())
-    scores[2, 5] = -torch.inf
-    assert _one_by_rank(scores) is None
+
+
+@pytest.mark.parametrize("value", [torch.inf, -torch.inf, torch.nan])
+@pytest.mark.parametrize("place", [0, 2], ids=["the class", "another"])
+@pytest.mark.parametrize("classes", [3, 40])
+def test_scores_that_are_not_finite_are_the_business_of_terms(value: float, place: int, classes: int) -> None:
+    criterion, output, y = ZipfSmoothing(classes), torch.randn(4, classes), torch.tensor([1, 0, 2, 2])
+    output[1, place] = value
+    quick = criterion.summed(output, y, 0.25)
+    assert quick is not None
+    assert not torch.isfinite(quick)
+    (term,) = criterion.terms(output, y)
+    torch.testing.assert_close(criterion(output, y), term.values.mean(), equal_nan=True)
 
 
 def test_single_precision_is_that_of_terms() -> None:

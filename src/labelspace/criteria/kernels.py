@@ -257,7 +257,7 @@ def ranked(
     ``p_y − 1``. With masses m of the others and their sum M, ``Σ t·log t = Σ m·log m / M − log M``.
 
     Args:
-        output: ``(n, K)``, all finite.
+        output: ``(n, K)``; of a score that is not finite the loss is not.
         y: class indices.
         mass: of every class, above 0 and constant; what the class itself has does not count.
         known_sum: ``Σ m·log m`` of all classes, ``(n, 1)``.
@@ -278,7 +278,8 @@ def ranked(
         do.times_(gradient, (rest + strength) / others.total * do.share)
         do.add_(gradient, masses, -strength / total * do.share)
         do.put_(gradient, -rest * do.share)
-        values: Array = across * strength - log_sigmoid(ahead)
+        # an infinite score of the class alone would leave no trace
+        values: Array = across * strength - log_sigmoid(ahead) + 0 * ahead
         return values
 
     return known(quick, careful, y, share, output)

@@ -1,7 +1,6 @@
 """Zipf's label smoothing: the other classes share mass by their rank in the model's own output."""
 
 import functools
-import math
 import sys
 from collections.abc import Sequence
 from typing import Unpack, final
@@ -17,7 +16,7 @@ from labelspace.criteria.scratch import LENT, SCRATCH
 from labelspace.sources.matrices import even
 from labelspace.space import LabelSpace
 
-SORTED = 2**16  # scores that are sorted at a time
+SORTED = 2**17  # scores that are sorted at a time
 UPPER = int(sys.byteorder == "little")  # where the upper half of a word lies
 
 
@@ -97,13 +96,10 @@ class ZipfSmoothing(Criterion):
         return [Term(own + self.strength * divergence)]
 
     def summed(self, output: Tensor, y: Tensor, share: Share, *, features: Tensor | None = None) -> Tensor | None:
-        """Return the same by a kernel, of ranks by logits in single precision that rule nothing out."""
+        """Return the same by a kernel, of ranks by logits in single precision; infinite where a class is ruled out."""
         if features is not None or output.dtype != torch.float32 or len(self.names) < 2:
             return None
-        found = _one_by_rank(output.detach())
-        if found is None:
-            return None
-        mass, sums = found
+        mass, sums = _one_by_rank(output.detach())
         careful = lambda output: self.terms(output, y)[0].values  # noqa: E731
         return kernels.ranked(output, y, mass.__getitem__, sums.__getitem__, self.value("strength"), share, careful)
 
@@ -128,11 +124,11 @@ def _ranks(scores: Tensor) -> Tensor:
     return torch.searchsorted(descending.sort(dim=-1).values, descending) + 1
 
 
-def _one_by_rank(scores: Tensor) -> tuple[Tensor, Tensor] | None:
-    """Return ``m = 1/rank`` as ``_ranks`` has them and ``Σ m·log m``, ``(n, 1)``; None where not all are finite."""
-    low, high = scores.aminmax()
-    if not math.isfinite(low.item()) or not math.isfinite(high.item()):
-        return None
+def _one_by_rank(scores: Tensor) -> tuple[Tensor, Tensor]:
+    """Return ``m = 1/rank`` as ``_ranks`` has them of finite scores, and ``Σ m·log m``, ``(n, 1)``.
+
+    Every class has some mass, so that a score that is not finite makes a loss that is not.
+    """
     falling, known_sum = _falling(scores.shape[1])
     mass, sums = LENT.take(scores.shape, scores.dtype), scores.new_full((len(scores), 1), known_sum)
     step = max(1, SORTED // scores.shape[1])
