@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from labelspace.criteria.scratch import KINDS, SCRATCH
-from labelspace.criteria.targets import Share
 
 Array = NDArray[Any]
 Numbers = TypeVar("Numbers", Tensor, Array)
@@ -165,7 +164,9 @@ class Wide(Maths[Tensor]):
         gradients: where those of these samples are written, for each input.
     """
 
-    def __init__(self, part: slice, y: Tensor | None, share: Share = 1.0, gradients: Sequence[Tensor] = ()) -> None:
+    def __init__(
+        self, part: slice, y: Tensor | None, share: Tensor | float = 1.0, gradients: Sequence[Tensor] = ()
+    ) -> None:
         """Keep what is said of the samples."""
         self.part, self._gradients = part, gradients
         self.share = share[part].numpy()[:, None] if isinstance(share, Tensor) else share
@@ -290,7 +291,7 @@ class Narrow(Maths[Array]):
 
     places: Array  # (n,), where classes are among all numbers
 
-    def __init__(self, like: Tensor, y: Tensor | None, share: Share = 1.0) -> None:
+    def __init__(self, like: Tensor, y: Tensor | None, share: Tensor | float = 1.0) -> None:
         """Find out which way numbers lie, and where classes are."""
         count, classes = like.shape
         self.first = classes <= FIRST
