@@ -9,7 +9,8 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from labelspace.criteria import known as module
-from labelspace.criteria.known import Table, known, likeliest, table
+from labelspace.criteria.inputs import Table, table
+from labelspace.criteria.known import known, likeliest
 from labelspace.criteria.maths import Maths
 
 SHARES = [0.5, torch.tensor([0.5, 2.0], dtype=torch.float64)]

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from labelspace.criteria.known import Table, known, likeliest
-from labelspace.criteria.maths import Array, Maths, Numbers, Softmax
+from labelspace.criteria.inputs import Layer, Product, Table
+from labelspace.criteria.known import known, likeliest
+from labelspace.criteria.maths import FAR, Array, Maths, Numbers, log_of
 from labelspace.criteria.scratch import KINDS
 from labelspace.criteria.targets import Share
 
@@ -24,14 +24,15 @@ class Weights(NamedTuple):
     temperature: float
     cap: float
     kind: str  # of the hinge
+    positive: bool  # whether what is not above zero of e is 0
     stopped: bool  # whether ê in the second term and softmax(z2/τ) in the last are constants
     mean: bool  # whether the last term is a mean of the samples that the second head gets right
 
 
 def embedded(
     output: Tensor,
-    second: Tensor,
-    logits: Tensor | Table,
+    second: Tensor | Layer,
+    logits: Tensor | Table | Product,
     y: Tensor,
     weights: Weights,
     share: Share,
@@ -52,49 +53,56 @@ def embedded(
         share: of each sample.
         careful: gives the values of the same three, differentiable.
     """
-    right = (likeliest(second) == y.numpy()).astype(KINDS[output.dtype])
-    told = share_of_right(right, share.numpy() if isinstance(share, Tensor) else share, weights.mean)
-    counts = torch.from_numpy(told).unsqueeze(1)
+    counts: list[Tensor] = []  # of the batch, what the last term counts of each sample
+    total, cooler = weights.own + weights.spread, 1 / weights.temperature
+
+    def survey(output: Tensor, second: Tensor, logits: Tensor) -> None:
+        right = (likeliest(second) == y.numpy()).astype(KINDS[output.dtype])
+        told = share_of_right(right, share.numpy() if isinstance(share, Tensor) else share, weights.mean)
+        counts[:] = [torch.from_numpy(told).unsqueeze(1)]
 
     def quick(do: Maths[Numbers], output: Numbers, second: Numbers, logits: Numbers) -> Array:
-        to_output, to_second, to_label = (do.gradient(place) for place in range(3))
-        first, other = do.softmax(output, e=to_output), do.softmax(second, e=to_second)
-        label = do.softmax(logits, e=to_label)
-        counted, soft, log_soft = do.column(counts.__getitem__), label.e, label.shifted
-        do.times_(soft, 1 / label.total)
-        do.plus_(log_soft, -np.log(label.total))
-        surprise, cooled = np.log(other.total) - do.at(other.shifted), other.shifted
-        q = do.exp(do.times_(cooled, 1 / weights.temperature))
+        counted, own = do.column(counts[0].__getitem__), do.at(output)
+        logits = do.positive(logits) if weights.positive else logits
+        p, other, soft = do.probabilities(output), do.probabilities(second), do.probabilities(logits)
+        # of τ = 2 there is no softmax to be taken: a root is its exponential, but for a factor
+        q = do.root(other) if cooler == 0.5 else do.probabilities(do.difference(second, second, 1 - cooler))
         q_total = do.sum(q)
-        hinge, slope = _hinge(np.exp(-surprise), weights)
-        last, expected = do.dot(q, log_soft) / q_total, do.dot(soft, first.shifted)
-        values: Array = _first(do, first, expected, weights) + surprise + hinge - last * counted
+        own_lack, label_lack = own - log_of(do.at(p)), do.at(logits) - log_of(do.at(soft))
+        expected, told, sure = do.dot(soft, output), do.dot(q, logits) / q_total, do.at(other)
+        hinge, slope = _hinge(sure, weights)
+        values: Array = own_lack * total - own * weights.own - expected * weights.spread - log_of(sure) + hinge
+        values += (label_lack - told) * counted
+        values /= abs(own_lack) + abs(label_lack) < FAR
         share, counted = do.share, counted * do.share
-        do.times_(to_output, (weights.own + weights.spread) / first.total * share)
-        do.add_at_(do.add_(to_output, soft, -weights.spread * share), -weights.own * share)
-        do.times_(to_second, (1 - slope) / other.total * share)
+        to_output, to_second, to_label = (do.gradient(place) for place in range(3))
+        to_targets = None if weights.stopped else do.times_(_less(do, output, expected), soft)
+        to_learnt = None if weights.stopped else do.times_(_less(do, logits, told), q)
+        do.times_(do.difference(p, soft, weights.spread / (total or 1), to_output), total * share)
+        do.add_at_(to_output, -weights.own * share)
+        do.times(other, (1 - slope) * share, to_second)
         do.add_at_(to_second, (slope - 1) * share)
-        change = None if weights.stopped else do.times_(do.plus_(do.times_(first.shifted, -1.0), expected), soft)
-        do.times_(to_label, counted)
-        do.add_(to_label, do.times_(q, counted / q_total), -1.0)
-        if change is not None:
-            do.add_(to_label, change, weights.spread * share)
-            do.add_product_(to_second, q, do.plus_(do.times_(log_soft, -1.0), last), 1 / weights.temperature)
+        do.times(soft, counted, to_label)
+        do.add_(to_label, q, -counted / q_total)
+        if to_targets is not None and to_learnt is not None:
+            do.add_(to_label, to_targets, weights.spread * share)
+            do.add_(to_second, to_learnt, counted * cooler / q_total)
+        if weights.positive:
+            do.cut_(to_label, logits)
         return values
 
-    return known(quick, careful, y, share, output, second, logits)
+    return known(quick, careful, y, share, output, second, logits, survey=survey)
+
+
+def _less(do: Maths[Numbers], a: Numbers, middle: Array) -> Numbers:
+    """Return ``middle − a``."""
+    return do.plus_(do.difference(a, a, 2.0), middle)
 
 
 def share_of_right(right: Each, share: Each | float, mean: bool) -> Each:
     """Return what the last term of a sample counts beside its share: a mean is over those that are right alone."""
     total = (right * share).sum() if mean else 0
     return right / total if total > 0 else right
-
-
-def _first(do: Maths[Numbers], first: Softmax[Numbers], expected: Array, weights: Weights) -> Array:
-    """Return ``a·H(y,p1) + b·H(ê,p1)`` of every sample."""
-    said = do.at(first.shifted) * weights.own + expected * weights.spread
-    return np.log(first.total) * (weights.own + weights.spread) - said
 
 
 def _hinge(sure: Array, weights: Weights) -> tuple[Array, Array]:

@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 
 from labelspace.criteria import divergences
-from labelspace.criteria.known import Table, known
-from labelspace.criteria.maths import Array, Maths, Numbers, RowMaker, Softmax, log_sigmoid, sigmoid
+from labelspace.criteria.inputs import Product, Table
+from labelspace.criteria.known import known
+from labelspace.criteria.maths import FAR, Array, Maths, Numbers, RowMaker, Softmax, log_of, log_sigmoid, sigmoid
 from labelspace.criteria.targets import Share, TargetRows, row_maker
 
 LARGE = 2**19  # entries of an output from which one pass of exponentials less is worth a function in Python
@@ -147,46 +148,46 @@ def even_cross_entropy(
 
 
 def learnt_terms(
-    output: Tensor, logits: Tensor | Table, y: Tensor, smoothing: Tensor, coefficients: Tensor, share: Share
+    output: Tensor, logits: Tensor | Table | Product, y: Tensor, smoothing: Tensor, coefficients: Tensor, share: Share
 ) -> Tensor:
     """Return ``Σ share·values`` of ``divergences.learnt_terms``: ``a·t·log t − b·t·log p + c·p·log p − d·p·log t``.
 
     With ``A = a·log t − b·log p`` and ``C = c·log p − d·log t`` the value is ``Σ t·A + Σ p·C``. By z the gradient is
-    ``p·(C − Σ p·C + b) − b·t``. By Q it is ``α·q·(A − Σ q·A) − d·s·p + d·q·Σ s·p``, s being ``α·q/t``: 1 but at the
-    class, where ``1 − s = (1−α)/t``. What A and C have in common in a row cancels in both: it is left out of them.
+    ``p·(C − Σ p·C) + b·(p − t)``. By Q it is ``α·q·(A − Σ q·A) − d·s·p + d·q·Σ s·p``, s being ``α·q/t``: 1 but at the
+    class, where ``1 − s = (1−α)/t``. What A and C have in common in a row cancels in both: they are made of z and Q as
+    they are, not of logarithms, so that one softmax of each is enough.
     """
-    if isinstance(logits, Table):
+    if not isinstance(logits, Tensor):
         y = y.clone()  # whatever becomes of the labels, gradients go to the rows that were read
     alpha, given_terms = smoothing.item(), coefficients.tolist()
     scale = given_terms[0] or 1.0  # a factor of all of it, so that A need not be multiplied by its own
     first, second, third, fourth = (each / scale for each in given_terms)
     alike = first == fourth and second == third  # C is −A
+    sign = -1.0 if alike else 1.0
 
     def quick(do: Maths[Numbers], output: Numbers, logits: Numbers) -> Array:
-        given, learnt = do.softmax(output, shifted=do.gradient(0)), do.softmax(logits, shifted=do.gradient(1))
-        spread, p = alpha / learnt.total, 1 / given.total  # what e is multiplied by to be α·q, and p
-        own = do.at(learnt.e) * spread + (1 - alpha)
-        log_spread = np.log(learnt.total) - math.log(alpha)  # what log t lacks
-        do.put_(learnt.shifted, np.log(own) + log_spread)
-        mine = learnt.shifted  # A
-        other, sign = (mine, -p) if alike else (do.add_(given.shifted * third, mine, -fourth), p)  # C, or A and a sign
-        if first == 0:
-            do.times_(mine, first)
-        do.add_(mine, given.shifted, -second)
-        across, along = do.dot(given.e, other) * sign, do.dot(learnt.e, mine) * spread
-        values = along + do.at(mine) * (1 - alpha) + across
+        p, q, z_own, q_own = do.probabilities(output), do.probabilities(logits), do.at(output), do.at(logits)
+        p_sure, q_sure = do.at(p), do.at(q)
+        t_own = q_sure * alpha + (1 - alpha)
+        q_lack = q_own - log_of(q_sure) - math.log(alpha)  # what logits of Q have beyond log t
+        q_mixed = np.log(t_own) + q_lack
+        a_own = q_mixed * first - z_own * second
+        a = do.put_(_weighed(do, logits, output, first, second), a_own)
+        c = a if alike else do.put_(_weighed(do, output, logits, third, fourth), z_own * third - q_mixed * fourth)
+        along, across = do.dot(q, a), do.dot(p, c)
+        values: Array = along * alpha + a_own * (1 - alpha) + across * sign
         if not alike:  # else it cancels
-            values += np.log(given.total) * (second - third) + log_spread * (fourth - first)
-        missing = do.at(given.e) * p * ((1 - alpha) / own) * fourth
-        share = scale * do.share
-        p, spread = p * share, spread * share
-        to_output = do.scaled(other, sign * share, (second - across) * p, given.shifted)
-        do.times_(to_output, given.e)
-        do.add_(to_output, learnt.e, -second * spread)
+            values += q_lack * (fourth - first)
+            values += (z_own - log_of(p_sure)) * (second - third)
+        values /= abs(along) + abs(across) < FAR
+        missing, share = p_sure * ((1 - alpha) / t_own) * fourth, scale * do.share
+        do.times_(p, -share)
+        do.times_(q, -alpha * share)
+        do.plus_(c, second * sign - across)
+        to_output = do.blend(q, second, p, c, -sign, do.gradient(0))
         do.add_at_(to_output, second * (alpha - 1) * share)
-        to_logits = do.scaled(mine, spread, (fourth - missing - along) * (spread / alpha), mine)
-        do.times_(to_logits, learnt.e)
-        do.add_(to_logits, given.e, -fourth * p)
+        do.plus_(a, (fourth - missing) / alpha - along + (across - second * sign if alike else 0))
+        to_logits = do.blend(p, fourth, q, a, -1.0, do.gradient(1))
         do.add_at_(to_logits, missing * share)
         return values * scale
 
@@ -194,6 +195,14 @@ def learnt_terms(
         return divergences.learnt_terms(output, logits, y, smoothing, coefficients)
 
     return known(quick, careful, y, share, output, logits)
+
+
+def _weighed(do: Maths[Numbers], one: Numbers, other: Numbers, times: float, less: float) -> Numbers:
+    """Return ``times·one − less·other``."""
+    if times == 0:
+        return do.difference(other, other, 1 + less)
+    found = do.difference(one, other, less / times)
+    return found if times == 1 else do.times_(found, times)
 
 
 def focal(output: Tensor, y: Tensor, gamma: float, share: Share, careful: Callable[[Tensor], Tensor]) -> Tensor:

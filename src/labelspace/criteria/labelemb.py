@@ -11,7 +11,7 @@ from labelspace.compressed import LowRank, fits
 from labelspace.criteria import divergences, kernels, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
 from labelspace.criteria.embedding_kernel import Weights, embedded, share_of_right
-from labelspace.criteria.known import table
+from labelspace.criteria.inputs import Layer, Product, Table, may_be_read, table
 from labelspace.space import LabelSpace
 
 
@@ -204,7 +204,11 @@ class LabelEmbedding(Criterion):
         if self.hinge_total and mean and isinstance(share, Tensor):
             return None  # a sum of samples, of which shares do not tell the number
 
+        made = self._made(output)
+        weights = weights._replace(positive=isinstance(made, Product) and self.relu)
+
         def careful(output: Tensor, second: Tensor, logits: Tensor) -> Tensor:
+            logits = logits.relu() if weights.positive else logits
             # weights of the time of the loss: by now another call may have been counted
             two = output.new_tensor([weights.own, weights.spread], dtype=torch.float64).unbind()
             terms = self._five(output, y, second, torch.log_softmax(logits, dim=-1), *two)
@@ -213,30 +217,43 @@ class LabelEmbedding(Criterion):
             counted = share_of_right(terms[-1].weights, share, mean)
             return first + surprise + weights.hinge * hinge + counted * last
 
-        second, logits = self._second(features, output.dtype), None
+        logits = self._logits(y).to(output.dtype) if made is None else made
+        return embedded(output, self._second_made(features, output), logits, y, weights, share, careful)
+
+    def _made(self, output: Tensor) -> Table | Product | None:
+        """Return what a kernel makes the logits of ê from itself, where it may."""
         if self.rank is None:
-            logits = table(self.embedding, output)
-        given = self._logits(y).to(output.dtype) if logits is None else logits
-        return embedded(output, second, given, y, weights, share, careful)
+            return table(self.embedding, output)
+        return Product(self.factor, self.basis) if may_be_read(output, self.factor, self.basis) else None
+
+    def _second_made(self, features: Tensor | None, output: Tensor) -> Tensor | Layer:
+        """Return what a kernel makes z2 from itself, where it may; else z2."""
+        head = self.second_head
+        if not may_be_read(output, head.weight, head.bias):
+            return self._second(features, output.dtype)
+        return Layer(self._seen(features, output.dtype), head.weight, head.bias)
 
     def _weights(self, samples: int) -> Weights:
         beta, total = self.value("beta"), self.value("first_total")
         begun = not self.delay or int(self.calls_seen) >= self.delay
         own, spread = total * beta, total * ((1 - beta) * begun)
         hinge = float(samples) if self.hinge_total and self.reduction == "mean" else 1.0
-        options = self.value("temperature"), self.value("cap"), self.hinge, self.stop_targets
+        options = self.value("temperature"), self.value("cap"), self.hinge, False, self.stop_targets
         return Weights(own, spread, hinge, *options, self.reduction == "mean")
 
     def _second(self, features: Tensor | None, dtype: torch.dtype) -> Tensor:
-        """Return z2; nothing behind the features learns from the second head."""
+        """Return z2."""
+        head, seen = self.second_head, self._seen(features, dtype)
+        return nn.functional.linear(seen, head.weight.to(dtype), head.bias.to(dtype))
+
+    def _seen(self, features: Tensor | None, dtype: torch.dtype) -> Tensor:
+        """Return what the second head sees; nothing behind the features learns from it."""
         assert features is not None
         if features.ndim != 2 or features.shape[1] != self.in_features:
             expected = f"of width in_features={self.in_features}"
             raise _checks.fail(type(self).__name__, "features", expected, f"shape {tuple(features.shape)}")
-        seen, head = features.detach(), self.second_head
-        if self.between:
-            seen = nn.functional.linear(seen, self.narrow.weight.to(dtype))
-        return nn.functional.linear(seen, head.weight.to(dtype), head.bias.to(dtype))
+        seen = features.detach()
+        return nn.functional.linear(seen, self.narrow.weight.to(dtype)) if self.between else seen
 
     def _two(self) -> tuple[Tensor, Tensor]:
         """Return what the first two terms weigh."""
@@ -294,13 +311,13 @@ class LabelEmbedding(Criterion):
         ``analysis.spectral_vectors`` makes vectors of them.
         """
         with torch.no_grad():
-            learned = {"fixed": True} if self.pretrained else self._seen()
+            learned = {"fixed": True} if self.pretrained else self._untouched()
             source = {"builder": "labelemb", **learned}
             if self.rank is not None:
                 return LabelSpace(self.names, LowRank(self.factor, self.basis, relu=self.relu), "relations", source)
         return LabelSpace(self.names, self._all_rows().cpu(), "relations", source)
 
-    def _seen(self) -> dict[str, object]:
+    def _untouched(self) -> dict[str, object]:
         """Return whether E is the identity it starts with; a compressed one starts at random."""
         if self.rank is not None:
             return {}

@@ -11,7 +11,7 @@ from labelspace import _checks, _room
 from labelspace.compressed import LowRank, TopRows, chunks, fits
 from labelspace.criteria import divergences, kernels, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
-from labelspace.criteria.known import table
+from labelspace.criteria.inputs import Product, Table, may_be_read, table
 from labelspace.space import LabelSpace
 
 LEAST = 1e-6  # of a mass at the start: none at all could never grow
@@ -167,10 +167,16 @@ class LearnableSmoothing(Criterion):
         """Return the same by a kernel that makes the gradients with the loss, unless 1/α is no number."""
         if targets.is_soft(y) or self.value("smoothing") < torch.finfo(output.dtype).tiny ** 0.5:
             return None
-        dense = self.rank is None and self.top is None
-        logits = table(self.label_logits, output) if dense else None
-        given = self._logits(y).to(output.dtype) if logits is None else logits
-        return kernels.learnt_terms(output, given, y, self.smoothing, self.coefficients, share)
+        given = self._made(output)
+        logits = self._logits(y).to(output.dtype) if given is None else given
+        return kernels.learnt_terms(output, logits, y, self.smoothing, self.coefficients, share)
+
+    def _made(self, output: Tensor) -> Table | Product | None:
+        """Return what a kernel makes rows of Q from itself, where it may."""
+        if self.rank is not None:
+            factors = self.label_factor, self.label_basis
+            return Product(*factors) if may_be_read(output, *factors) else None
+        return table(self.label_logits, output) if self.top is None else None
 
     def _log_target(self, y: Tensor, dtype: torch.dtype) -> Tensor:
         """Return ``log((1−α)·y + α·y@softmax(Q))`` of probabilities y, in log space."""

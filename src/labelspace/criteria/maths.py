@@ -24,6 +24,8 @@ from labelspace.criteria.scratch import KINDS, SCRATCH
 Array = NDArray[Any]
 Numbers = TypeVar("Numbers", Tensor, Array)
 FIRST = 16  # classes up to which numpy has them first
+FAR = 64.0  # from zero: differences of logits that nobody has shifted would lose digits
+TINY = 1e-30  # a probability below has lost digits, or is about to
 LONG = 4096  # classes from which a sum is not taken one number after the other
 WITH_VECTORS = ("AVX2", "AVX512", "X86_V3", "X86_V4")  # as numpy calls them
 RowMaker = Callable[[slice], Tensor]  # ``(n, K)`` numbers of some of a batch's samples, which nothing learns
@@ -99,6 +101,30 @@ class Maths(ABC, Generic[Numbers]):
         """Return it; what is to be kept is written where it is told to, the rest lasts as long as the kernel."""
 
     @abstractmethod
+    def probabilities(self, z: Numbers) -> Numbers:
+        """Return softmax(z), which lasts as long as the kernel; where its logarithms are asked for see ``softmax``."""
+
+    @abstractmethod
+    def root(self, a: Numbers) -> Numbers:
+        """Return square roots, which last as long as the kernel."""
+
+    @abstractmethod
+    def positive(self, a: Numbers) -> Numbers:
+        """Return what is above zero and else 0, which lasts as long as the kernel."""
+
+    @abstractmethod
+    def cut_(self, a: Numbers, b: Numbers) -> Numbers:
+        """Set to 0 where b is not above zero."""
+
+    @abstractmethod
+    def difference(self, a: Numbers, b: Numbers, times: float = 1.0, into: Numbers | None = None) -> Numbers:
+        """Return ``a − times·b``, into one of them or where it lasts as long as the kernel."""
+
+    @abstractmethod
+    def blend(self, base: Numbers, weight: float, a: Numbers, b: Numbers, times: float, into: Numbers) -> Numbers:
+        """Write ``weight·base + times·a·b``, all of every class, into none of them that is read again."""
+
+    @abstractmethod
     def sum(self, a: Numbers) -> Array:
         """Return ``Σ_k a_k`` of every sample."""
 
@@ -127,6 +153,10 @@ class Maths(ABC, Generic[Numbers]):
         """Multiply by numbers of every class, or by one for each sample or for all."""
 
     @abstractmethod
+    def times(self, a: Numbers, b: Array | float, into: Numbers) -> Numbers:
+        """Write the product with one number for each sample or for all."""
+
+    @abstractmethod
     def add_(self, a: Numbers, b: Numbers, times: Array | float = 1.0) -> Numbers:
         """Add ``times·b``, one factor for all or one for each sample."""
 
@@ -141,6 +171,11 @@ class Maths(ABC, Generic[Numbers]):
     @abstractmethod
     def exp(self, a: Numbers) -> Numbers:
         """Return exponentials of numbers of every class."""
+
+
+def log_of(p: Array) -> Array:
+    """Return the logarithm of a column of probabilities; it is −∞ where they have lost digits."""
+    return np.log(p * (p > TINY))  # type: ignore[no-any-return]
 
 
 def sigmoid(a: Array) -> Array:
@@ -180,7 +215,7 @@ class Wide(Maths[Tensor]):
         if self._width != a.shape[1]:
             self._width = a.shape[1]
             self._places = self.y.numpy() + _starts(*a.shape)
-        return a.detach().numpy().reshape(-1), self._places
+        return a.numpy().reshape(-1), self._places
 
     def gradient(self, place: int) -> Tensor:
         """Return memory of the whole batch's gradient."""
@@ -190,10 +225,6 @@ class Wide(Maths[Tensor]):
         """Return numbers that nobody has set, until all is done."""
         self._borrowed.append(SCRATCH.take(like.shape, like.dtype))
         return self._borrowed[-1]
-
-    def looked_up(self, table: Tensor, place: int) -> Tensor:
-        """Return the row of every sample's class, where the gradient by them will be."""
-        return torch.index_select(table, 0, self.y, out=self._gradients[place])
 
     def done(self) -> None:
         """Give back what was borrowed."""
@@ -219,15 +250,42 @@ class Wide(Maths[Tensor]):
         e = self.exp(shifted, e)
         return Softmax(shifted, e, self.sum(e), top.numpy())
 
+    def probabilities(self, z: Tensor) -> Tensor:
+        """Return torch's own: less than by its pieces, where these are not asked for."""
+        return torch.softmax(z, 1, out=self.new(z))
+
+    def root(self, a: Tensor) -> Tensor:
+        """Return them in one pass."""
+        return torch.sqrt(a, out=self.new(a))
+
+    def positive(self, a: Tensor) -> Tensor:
+        """Return it in one pass."""
+        return torch.clamp_min(a, 0, out=self.new(a))
+
+    def cut_(self, a: Tensor, b: Tensor) -> Tensor:
+        """Set it in one pass."""
+        return torch.ops.aten.threshold_backward.grad_input(a, b, 0, grad_input=a)  # type: ignore[no-any-return]
+
+    def difference(self, a: Tensor, b: Tensor, times: float = 1.0, into: Tensor | None = None) -> Tensor:
+        """Return it in one pass."""
+        return torch.sub(a, b, alpha=times, out=self.new(a) if into is None else into)
+
+    def blend(self, base: Tensor, weight: float, a: Tensor, b: Tensor, times: float, into: Tensor) -> Tensor:
+        """Write it in one pass, two where the base is to be weighed."""
+        if weight == 0:
+            return self.times_(torch.mul(a, b, out=into), times)
+        weighed = base if weight == 1 else torch.mul(base, weight, out=self.new(base))
+        return torch.addcmul(weighed, a, b, value=times, out=into)
+
     def sum(self, a: Tensor) -> Array:
         """Return sums of rows, as products with ones; these lose digits where they are long."""
         if a.shape[1] > LONG:
             return a.sum(dim=1, keepdim=True).numpy()
-        return np.vecdot(a.detach().numpy(), _ones(a.shape[1], KINDS[a.dtype]))[:, None]  # type: ignore[no-any-return]
+        return np.vecdot(a.numpy(), _ones(a.shape[1], KINDS[a.dtype]))[:, None]  # type: ignore[no-any-return]
 
     def dot(self, a: Tensor, b: Tensor) -> Array:
         """Return it by numpy, whose products of rows need no room."""
-        return np.vecdot(a.detach().numpy(), b.detach().numpy())[:, None]  # type: ignore[no-any-return]
+        return np.vecdot(a.numpy(), b.numpy())[:, None]  # type: ignore[no-any-return]
 
     def at(self, a: Tensor) -> Array:
         """Return one entry of each row."""
@@ -253,6 +311,10 @@ class Wide(Maths[Tensor]):
     def times_(self, a: Tensor, b: Tensor | Array | float) -> Tensor:
         """Multiply in one pass."""
         return a.mul_(b if isinstance(b, Tensor) else _tensor(b))
+
+    def times(self, a: Tensor, b: Array | float, into: Tensor) -> Tensor:
+        """Write it in one pass."""
+        return torch.mul(a, _tensor(b), out=into)
 
     def add_(self, a: Tensor, b: Tensor, times: Array | float = 1.0) -> Tensor:
         """Add in one pass."""
@@ -302,7 +364,7 @@ class Narrow(Maths[Array]):
         self.share = share.numpy().reshape(self.each) if isinstance(share, Tensor) else share
         if y is None:
             return
-        labels = self._labels = classes_of(y, classes)
+        labels = classes_of(y, classes)
         starts = _starts(count, 1 if self.first else classes)
         self.places = labels * count + starts if self.first else labels + starts
 
@@ -310,11 +372,6 @@ class Narrow(Maths[Array]):
         """Return numbers of every class, which may be the caller's."""
         array = numbers.resolve_neg().numpy()
         return np.ascontiguousarray(array.T if self.first else array)
-
-    def looked_up(self, table: Tensor) -> Array:
-        """Return the row of every sample's class."""
-        array = table.resolve_neg().numpy()
-        return array.T.take(self._labels, axis=1) if self.first else array.take(self._labels, axis=0)
 
     def gradient(self, place: int) -> Array:
         """Return new memory."""
@@ -344,6 +401,40 @@ class Narrow(Maths[Array]):
         shifted = np.subtract(z, top, out=shifted)
         e = np.exp(shifted, out=e)
         return Softmax(shifted, e, self.sum(e), top)
+
+    def probabilities(self, z: Array) -> Array:
+        """Return it by its pieces of a few classes, else torch's."""
+        if not self.first:
+            return torch.softmax(torch.from_numpy(z), 1).numpy()
+        _, e, total, _ = self.softmax(z)
+        e /= total
+        return e
+
+    def root(self, a: Array) -> Array:
+        """Return them in one pass."""
+        return np.sqrt(a)
+
+    def positive(self, a: Array) -> Array:
+        """Return it in one pass."""
+        return np.maximum(a, 0)
+
+    def cut_(self, a: Array, b: Array) -> Array:
+        """Set it in two passes."""
+        a *= b > 0
+        return a
+
+    def difference(self, a: Array, b: Array, times: float = 1.0, into: Array | None = None) -> Array:
+        """Return it, what is taken away once as it is."""
+        return np.subtract(a, b if times == 1 else b * times, out=into)
+
+    def blend(self, base: Array, weight: float, a: Array, b: Array, times: float, into: Array) -> Array:
+        """Write it in as few passes as there are factors."""
+        product = np.multiply(a, b, out=into)
+        if abs(times) != 1:
+            product *= abs(times)
+        if weight == 0:
+            return product if times > 0 else np.negative(product, out=into)
+        return (np.add if times > 0 else np.subtract)(base if weight == 1 else base * weight, product, out=into)
 
     def sum(self, a: Array) -> Array:
         """Return sums of columns, or of rows as products with ones, which are faster."""
@@ -380,6 +471,10 @@ class Narrow(Maths[Array]):
         """Multiply in one pass."""
         a *= b
         return a
+
+    def times(self, a: Array, b: Array | float, into: Array) -> Array:
+        """Write it in one pass."""
+        return np.multiply(a, b, out=into)
 
     def add_(self, a: Array, b: Array, times: Array | float = 1.0) -> Array:
         """Add a product, or what is taken away as it is."""

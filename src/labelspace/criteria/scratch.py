@@ -4,6 +4,7 @@ New memory of a megabyte costs more than a pass over it: an allocator gives larg
 they are free, and the next batch waits for every page of them anew.
 """
 
+import math
 import sys
 import threading
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from torch import Tensor
 
 KINDS: dict[torch.dtype, "np.dtype[Any]"] = {torch.float32: np.dtype(np.float32), torch.float64: np.dtype(np.float64)}
 KEPT = 2**21  # numbers that a thread keeps: eight times what kernels take at a time
+LEAST = 2**14  # numbers from which a piece of memory is worth looking for
 MOST = 16  # arrays that are remembered of those that were lent: more are held for good by somebody
 
 
@@ -79,6 +81,8 @@ class Lent(threading.local):
 
     def take(self, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
         """Return a tensor on the CPU with any values, which is the caller's to keep or to give away."""
+        if math.prod(shape) < LEAST:
+            return torch.empty(shape, dtype=dtype, device="cpu")
         wanted, kind = tuple(shape), KINDS[dtype]
         for place, count in enumerate(_references(self._arrays)):
             if count == self.FREE and self._arrays[place].shape == wanted and self._arrays[place].dtype == kind:

@@ -1,0 +1,122 @@
+"""Inputs of kernels that are made for a batch of what is learned: rows of tables, their products, a layer of features.
+
+A kernel that makes them itself, and the gradients of what they are made of, takes some steps of autograd less on either
+way, and does without their memory.
+"""
+
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from labelspace.criteria.products import product
+from labelspace.criteria.scratch import LENT
+
+
+class Made(Protocol):
+    """Numbers ``(n, K)`` of a batch, made of tensors, which are all that it is a tuple of."""
+
+    def read(self, y: Tensor | None) -> Tensor:
+        """Return the numbers, in memory that nobody else has; differentiable where gradients are recorded."""
+
+    def backward(self, y: Tensor | None, gradient: Tensor, needed: tuple[bool, ...]) -> list[Tensor | None]:
+        """Return gradients by the tensors from that by the numbers."""
+
+
+class Table(NamedTuple):
+    """The row of each sample's class.
+
+    Args:
+        rows: ``(K, …)``.
+    """
+
+    rows: Tensor
+
+    def read(self, y: Tensor | None) -> Tensor:
+        """Look it up."""
+        return _looked_up(self.rows, y)
+
+    def backward(self, y: Tensor | None, gradient: Tensor, needed: tuple[bool, ...]) -> list[Tensor | None]:
+        """Add up rows."""
+        return [_added_up(self.rows, y, gradient)]
+
+
+class Product(NamedTuple):
+    """The row of each sample's class, of a table that is a product.
+
+    Args:
+        left: ``(K, r)``.
+        right: ``(r, D)``.
+    """
+
+    left: Tensor
+    right: Tensor
+
+    def read(self, y: Tensor | None) -> Tensor:
+        """Multiply rows of one factor with the other."""
+        return product(_looked_up(self.left, y), self.right)
+
+    def backward(self, y: Tensor | None, gradient: Tensor, needed: tuple[bool, ...]) -> list[Tensor | None]:
+        """Multiply with the other factor."""
+        by_left = _added_up(self.left, y, product(gradient, self.right.T)) if needed[0] else None
+        by_right = product(_looked_up(self.left, y).T, gradient) if needed[1] else None
+        return [by_left, by_right]
+
+
+class Layer(NamedTuple):
+    """A linear layer's outputs.
+
+    Args:
+        features: ``(n, d)``.
+        weight: ``(K, d)``.
+        bias: ``(K,)``.
+    """
+
+    features: Tensor
+    weight: Tensor
+    bias: Tensor
+
+    def read(self, y: Tensor | None) -> Tensor:
+        """Apply it."""
+        found = product(self.features, self.weight.T)
+        return found + self.bias if torch.is_grad_enabled() else found.add_(self.bias)
+
+    def backward(self, y: Tensor | None, gradient: Tensor, needed: tuple[bool, ...]) -> list[Tensor | None]:
+        """Return what a linear layer's are."""
+        by_features = product(gradient, self.weight) if needed[0] else None
+        by_weight = product(gradient.T, self.features) if needed[1] else None
+        return [by_features, by_weight, gradient.sum(dim=0) if needed[2] else None]
+
+
+def table(rows: Tensor, output: Tensor) -> Table | None:
+    """Return a table that a kernel reads itself; None where it must not.
+
+    Args:
+        rows: of all classes.
+        output: what they meet.
+    """
+    return Table(rows) if may_be_read(output, rows) else None
+
+
+def may_be_read(output: Tensor, *learned: Tensor) -> bool:
+    """Return whether a kernel may read parameters itself.
+
+    Rows that are kept up to date as they are read (``labelspace.optim``), and those of another dtype, are read outside.
+
+    Args:
+        output: what they meet.
+        learned: all of them.
+    """
+    return all(type(one) is torch.nn.Parameter and one.is_cpu and one.dtype is output.dtype for one in learned)
+
+
+def _looked_up(rows: Tensor, y: Tensor | None) -> Tensor:
+    assert y is not None
+    if torch.is_grad_enabled():
+        return torch.embedding(rows, y)
+    return torch.index_select(rows, 0, y, out=LENT.take((len(y), *rows.shape[1:]), rows.dtype))
+
+
+def _added_up(rows: Tensor, y: Tensor | None, gradient: Tensor) -> Tensor:
+    assert y is not None
+    return LENT.take(rows.shape, rows.dtype).zero_().index_add_(0, y, gradient)
