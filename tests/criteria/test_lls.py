@@ -1,5 +1,6 @@
 """Learnable label smoothing: ablation, large-K forms, substitute teacher, the paper's own gradients."""
 
+import copy
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
@@ -17,7 +18,7 @@ from contract.harness import (
     state_of,
     weighted,
 )
-from labelspace import LabelSpace, LearnableSmoothing, SemanticSmoothing, groups, ordinal, uniform
+from labelspace import LabelSpace, LearnableSmoothing, SemanticSmoothing, groups, make_criterion, ordinal, uniform
 from labelspace.compressed import TopRows
 from labelspace.criteria.lls import TERMS
 
@@ -45,6 +46,38 @@ def test_gradients_of_appendix_b() -> None:
     slope = (t / p).log() + 1 - p / t
     rows = 0.5 * alpha * q * (slope - (slope * q).sum(1, keepdim=True))
     torch.testing.assert_close(to_logits, torch.zeros(4, 4, dtype=torch.float64).index_add(0, y, rows))
+
+
+@pytest.mark.parametrize("method", ["lls", "labelemb"])
+@pytest.mark.parametrize("rows", [4, 400], ids=["small batch", "large batch"])
+@pytest.mark.parametrize("far", [3.0, 50.0, 1e3, -1e4])
+def test_logits_far_from_zero_lose_no_digits(method: str, rows: int, far: float) -> None:
+    """What all scores of a sample have in common changes nothing; nor does a row of learned labels that has moved."""
+    generator = torch.Generator().manual_seed(0)
+    options = {"in_features": 5} if method == "labelemb" else {"smoothing": 0.3}
+    criterion = make_criterion(method, 100, **options)
+    for parameter in criterion.parameters():
+        parameter.data = torch.randn(parameter.shape, generator=generator)
+    with torch.no_grad():
+        next(criterion.parameters()).add_(far)  # of a second head's weights it is another head
+    y, features = torch.randint(100, (rows,), generator=generator), torch.randn(rows, 5, generator=generator)
+    output = (torch.randn(rows, 100, generator=generator) * 3 + far).requires_grad_()
+    extras = {"features": features} if "features" in criterion.needs else {}
+    found = criterion(output, y, **extras)
+    gradient = torch.autograd.grad(found, output)[0]
+    exact = copy.deepcopy(criterion).double()
+    wide = output.detach().double().requires_grad_()
+    (term, *more) = exact.terms(wide, y, **{name: each.double() for name, each in extras.items()})
+    expected = sum(
+        (
+            each.values.mean()
+            if each.weights is None
+            else (each.values * each.weights).sum() / each.weights.sum().clamp_min(1)
+        )
+        for each in (term, *more)
+    )
+    torch.testing.assert_close(found.double(), expected, rtol=3e-5, atol=1e-5)
+    torch.testing.assert_close(gradient.double(), torch.autograd.grad(expected, wide)[0], rtol=1e-3, atol=1e-7)
 
 
 def test_symmetric_divergence_is_zero_only_at_the_target() -> None:

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from labelspace.criteria import maths
-from labelspace.criteria.maths import Narrow, Wide, classes_of, log_sigmoid, sigmoid
+from labelspace.criteria.maths import Narrow, Wide, classes_of, log_of, log_sigmoid, sigmoid
 
 
 def numbers(*shape: int) -> Tensor:
@@ -76,6 +76,42 @@ def test_products_of_numbers_of_every_class(classes: int) -> None:
     assert_close(wide.scaled(found, factor.numpy(), more.numpy(), found), expected)
     assert_close(torch.from_numpy(narrow.dot(narrow.given(b), narrow.given(c))).reshape(-1), (b * c).sum(dim=1))
     assert_close(torch.from_numpy(wide.dot(b, c)).reshape(-1), (b * c).sum(dim=1))
+
+
+@pytest.mark.parametrize("classes", [5, 40])
+def test_numbers_made_of_others(classes: int) -> None:
+    z, b = numbers(4, classes), numbers(4, classes) + 1
+    narrow, wide = Narrow(z, None), Wide(slice(None), None)
+    n_z, n_b = narrow.given(z), narrow.given(b)
+    for name, given, expected in (
+        ("probabilities", (z,), z.softmax(dim=1)),
+        ("root", (z.exp(),), (z / 2).exp()),
+        ("positive", (z,), z.relu()),
+        ("difference", (z, b), z - b),
+        ("difference", (z, b, 0.3), z - 0.3 * b),
+    ):
+        assert_close(getattr(wide, name)(*given), expected)
+        laid_out = [narrow.given(each) if isinstance(each, Tensor) else each for each in given]
+        assert_close(laid(getattr(narrow, name)(*laid_out), narrow), expected)
+    for weight in (0.0, 1.0, -0.5):
+        for times in (1.0, -1.0, 0.3):
+            expected = weight * z + times * z * b
+            assert_close(wide.blend(z, weight, z, b, times, torch.empty_like(z)), expected)
+            found = narrow.blend(n_z, weight, n_z, n_b, times, np.empty_like(n_z))
+            assert_close(laid(found, narrow), expected)
+    cut = torch.where(b > 0.5, z, 0)
+    assert_close(wide.cut_(z.clone(), b - 0.5), cut)
+    assert_close(laid(narrow.cut_(n_z.copy(), n_b - 0.5), narrow), cut)
+    assert_close(wide.times(z, 2.5, torch.empty_like(z)), 2.5 * z)
+    assert_close(laid(narrow.times(n_z, 2.5, np.empty_like(n_z)), narrow), 2.5 * z)
+    for before, now in ((n_z, narrow.given(z)), (n_b, narrow.given(b))):
+        assert (before == now).all(), "what was given is as it was"
+
+
+def test_logarithms_of_what_has_lost_digits() -> None:
+    with np.errstate(divide="ignore"):
+        found = torch.from_numpy(log_of(np.array([1.0, 1e-29, 1e-31, 0.0], dtype=np.float32)))
+    assert_close(found, torch.tensor([1.0, 1e-29, 0.0, 0.0]).log())
 
 
 def test_columns_far_from_zero() -> None:

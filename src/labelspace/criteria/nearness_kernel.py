@@ -11,6 +11,7 @@ from labelspace._devices import IN_CACHE
 from labelspace.criteria import divergences
 from labelspace.criteria.known import known
 from labelspace.criteria.maths import Array, Wide
+from labelspace.criteria.products import product
 
 
 def nearness(
@@ -89,7 +90,7 @@ class Centres(NamedTuple):
         """
         both = points.square().sum(dim=1, keepdim=True) + self.sizes
         shifts = 2 * torch.mv(points, self.middle).unsqueeze(1)
-        squared = torch.addmm(both + shifts, points, self.labels.T, alpha=-2)
+        squared = product(points, self.labels.T).mul_(-2).add_(both).add_(shifts)
         near_new = torch.addmm(both.index_select(1, self.places), points, self.new.T, alpha=-2)
         squared.index_copy_(1, self.places, near_new)
         n, k = (squared < both.mul_(0.1)).nonzero(as_tuple=True)
@@ -115,7 +116,7 @@ class Centres(NamedTuple):
         of_new = weights.index_select(1, self.places) @ self.new
         weights.index_fill_(1, self.places, 0)
         of_new.sub_(weights.sum(dim=1, keepdim=True) * self.middle)
-        return of_new.addmm_(weights, self.labels)
+        return of_new.add_(product(weights, self.labels))
 
 
 def about(labels: Tensor, middle: Tensor, places: Tensor, new: Tensor) -> Written | Centres:
