@@ -132,28 +132,26 @@ def sums_of_right(classes: int, batch: int) -> Callable[[], object]:
 def ranks(classes: int, batch: int) -> Callable[[], object]:
     """Return what finds ``1/rank`` of every score by one sort of words, where no two are equal."""
     orders = [torch.randperm(classes) - classes // 2 for _ in range(batch)]
-    z, mass = torch.stack(orders).float().numpy() + np.float32(0.5), torch.empty(batch, classes)
-    step = max(1, 2**16 // classes)
-    low, signs, words = (np.empty((step, classes), kind) for kind in (np.float32, np.int32, np.int64))
-    places, falling = np.arange(classes), 1 / torch.arange(1, classes + 1)
+    z, mass = torch.stack(orders).float() + 0.5, torch.empty(batch, classes)
+    step = max(1, 2**18 // classes)
+    words = torch.empty(min(step, batch), classes, dtype=torch.float64)
+    in_order, rising = torch.arange(classes), 1 / torch.arange(classes, 0, -1)
 
     def call() -> None:
         for start in range(0, batch, step):
-            some = slice(0, min(step, batch - start))
-            bits, word = low[some].view(np.int32), words[some]
-            np.negative(z[start : start + step], out=low[some])
-            np.right_shift(bits, 31, out=signs[some])
-            np.bitwise_and(signs[some], 0x7FFFFFFF, out=signs[some])
-            np.bitwise_xor(signs[some], bits, out=word)
-            np.left_shift(word, 32, out=word)
-            np.bitwise_or(word, places, out=word)
-            word.sort(axis=1)
-            upper = word.reshape(-1).view(np.int32)[1::2]
-            assert not (upper[1:] == upper[:-1]).all()
-            np.bitwise_and(word, 0xFFFFFFFF, out=word)
-            mass[start : start + step].scatter_(1, torch.from_numpy(word), falling.expand_as(mass[: len(word)]))
+            found = mass[start : start + step]
+            word, single = words[: len(found)], found.numpy()
+            numbers, places = word.copy_(z[start : start + step]).numpy(), word.view(torch.int64)
+            np.add(numbers, 2.0**-1000, out=numbers)
+            torch.bitwise_or(places, in_order, out=places)
+            numbers.sort(axis=1)
+            np.copyto(single, numbers, casting="same_kind")
+            flat, bits = single.reshape(-1), places.numpy()
+            assert not (flat[1:] == flat[:-1]).any()
+            np.bitwise_and(bits, 2**28 - 1, out=bits)
+            found.scatter_(1, places, rising.expand_as(found))
 
     call()
-    expected = 1 / (1 + (torch.from_numpy(-z).argsort(dim=1).argsort(dim=1)).float())
+    expected = 1 / (1 + (-z).argsort(dim=1).argsort(dim=1).float())
     assert_close(mass, expected)
     return call

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
+from torch.testing import assert_close
 
 from contract.harness import Inputs, as_case, plain
-from labelspace.criteria import zipf
+from labelspace.criteria import known
+from labelspace.criteria.base import Share
 from labelspace.criteria.zipf import ZipfSmoothing, _one_by_rank, _ranks, _votes
 from reference import zipf as reference
 
@@ -132,20 +134,19 @@ def test_bad_options_and_features() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("at_a_time", [1, 100])
-def test_masses_by_numpys_sort_are_those_of_ranks(seed: int, at_a_time: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(zipf, "SORTED", at_a_time)
+def test_masses_by_numpys_sort_are_those_of_ranks(seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
     scores = torch.randn(5, 40, generator=generator)
     scores[1:] = (4 * scores[1:]).round() / 4 * torch.tensor([[0.0], [1.0], [-1.0], [1e30]])  # ties, −0 among them
     scores[3, 7], scores[3, 8] = 0.0, -0.0
     higher = (scores.numpy()[:, None, :] > scores.numpy()[:, :, None]).sum(axis=2)
-    found = _one_by_rank(scores)
+    sums = torch.empty(5, 1)
+    found = _one_by_rank(scores, sums), sums
     expected = 1 / (higher + 1)
     torch.testing.assert_close(found[0], torch.from_numpy(expected).float())
     torch.testing.assert_close(found[1], torch.from_numpy((expected * np.log(expected)).sum(axis=1)[:, None]).float())
-    distinct = _one_by_rank(scores[:1])
-    assert distinct[1].item() == pytest.approx((expected[0] * np.log(expected[0])).sum())
+    _one_by_rank(scores[:1], sums[:1])
+    assert sums[0].item() == pytest.approx((expected[0] * np.log(expected[0])).sum())
 
 
 @pytest.mark.parametrize("value", [torch.inf, -torch.inf, torch.nan])
@@ -173,3 +174,66 @@ def test_single_precision_is_that_of_terms() -> None:
             loss = ZipfSmoothing(9, strength=0.7, reduction=reduction)(z, y)
             found.append((loss.detach().double(), torch.autograd.grad(loss, z)[0].double()))
         torch.testing.assert_close(found[0], found[1], rtol=1e-5, atol=1e-6)
+
+
+def drawn(kind: str, generator: np.random.Generator, shape: tuple[int, int]) -> torch.Tensor:
+    """Return scores with many ties, of all sizes, or of any bits that are a finite number."""
+    if kind == "few values":
+        scores = generator.choice(np.array([-1, -0.0, 0.0, 1e-45, -1e-45, 2.5], np.float32), shape)
+    elif kind == "coarse":
+        scores = (generator.normal(size=shape) * 2 ** generator.integers(0, 6)).round() / 2
+    elif kind == "all equal":
+        scores = np.full(shape, generator.choice([0.0, -0.0, 3.4e38, -1e-40]))
+    else:
+        bits = generator.integers(0, 2**32, shape, dtype=np.uint32)
+        scores = np.nan_to_num(bits.view(np.float32), nan=0.0)
+    return torch.from_numpy(scores.astype(np.float32))
+
+
+@pytest.mark.parametrize("kind", ["few values", "coarse", "all equal", "any bits"])
+@pytest.mark.parametrize("denormal", [True, False], ids=["denormal", "flushed"])
+@pytest.mark.parametrize("seed", range(5))
+def test_masses_are_those_of_ranks_of_any_scores(kind: str, denormal: bool, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    torch.set_flush_denormal(not denormal)
+    try:
+        for classes in (2, 3, 17, 300, 2000):
+            scores = drawn(kind, generator, (int(generator.integers(1, 6)), classes))
+            sums = torch.empty(len(scores), 1)
+            found, expected = _one_by_rank(scores, sums), 1 / _ranks(scores).double()
+            assert torch.equal(found, expected.float())
+            assert_close(sums, torch.xlogy(expected, expected).sum(dim=1, keepdim=True).float(), rtol=1e-6, atol=1e-6)
+    finally:
+        torch.set_flush_denormal(False)
+
+
+def test_neighbours_are_told_apart() -> None:
+    # each score is the next number after the one before it: with places in their bits they must not come to be equal
+    start = np.array([[-1.5], [1.0], [3.4e38], [0.0], [-1e-44]], np.float32)
+    bits = start.view(np.int32) + np.arange(-3, 0, dtype=np.int32)
+    bits[3] = [2, 1, 3]
+    scores = torch.from_numpy(bits.view(np.float32)).repeat(1, 100)
+    assert torch.equal(_one_by_rank(scores, torch.empty(5, 1)), 1 / _ranks(scores))
+
+
+@pytest.mark.parametrize("value", [torch.inf, -torch.inf, torch.nan])
+def test_a_sort_may_lose_the_places_of_what_is_not_finite(value: float) -> None:
+    scores = torch.randn(3, 500)
+    scores[1, 7:9] = value
+    sums = torch.empty(3, 1)
+    assert torch.equal(_one_by_rank(scores, sums), torch.ones(3, 500))
+    assert torch.equal(sums, torch.zeros(3, 1))
+
+
+@pytest.mark.parametrize("share", [1 / 300, torch.rand(300)], ids=["alike", "weighted"])
+def test_ranks_of_some_samples_at_a_time(share: Share, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known, "AT_A_TIME", 3000)
+    output, y = (torch.randn(300, 200) * 4).round().requires_grad_(), torch.randint(200, (300,))
+    criterion = ZipfSmoothing(200, strength=0.7)
+    quick = criterion.summed(output, y, share)
+    assert quick is not None
+    expected = (criterion.terms(output, y)[0].values * share).sum()
+    assert_close(quick, expected)
+    (first,) = torch.autograd.grad(quick, output, retain_graph=True)
+    assert_close(first, torch.autograd.grad(expected, output)[0])
+    assert torch.equal(torch.autograd.grad(quick, output)[0], first)

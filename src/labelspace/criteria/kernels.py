@@ -269,7 +269,7 @@ def ranked(
         output: ``(n, K)``; of a score that is not finite the loss is not.
         y: class indices.
         mass: of every class, above 0 and constant; what the class itself has does not count.
-        known_sum: ``Σ m·log m`` of all classes, ``(n, 1)``.
+        known_sum: ``Σ m·log m`` of all classes, ``(n, 1)``; asked for after their mass.
         strength: λ.
         share: of each sample.
         careful: gives the values, differentiable.

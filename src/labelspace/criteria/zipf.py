@@ -1,9 +1,7 @@
 """Zipf's label smoothing: the other classes share mass by their rank in the model's own output."""
 
 import functools
-import sys
-from collections.abc import Sequence
-from typing import Unpack, final
+from typing import NamedTuple, Unpack, final
 
 import numpy as np
 import torch
@@ -12,12 +10,22 @@ from torch import Tensor
 from labelspace import _checks
 from labelspace.criteria import divergences, kernels, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
+from labelspace.criteria.maths import Array
 from labelspace.criteria.scratch import LENT, SCRATCH
 from labelspace.sources.matrices import even
 from labelspace.space import LabelSpace
 
-SORTED = 2**17  # scores that are sorted at a time
-UPPER = int(sys.byteorder == "little")  # where the upper half of a word lies
+NOTHING = 2.0**-1000  # added to a score changes 0 alone: with a place in its bits that would be denormal, a 0 to some
+PLACES = 2**28 - 1  # bits for a place: those that double precision has more than single, but the one it is rounded by
+
+
+class Rising(NamedTuple):
+    """Classes of a sample without ties, from the lowest score to the highest."""
+
+    mass: Tensor  # m = 1/rank
+    places: Tensor  # 0, 1, …
+    terms: Array  # m·log m
+    sum: float  # of terms
 
 
 @final
@@ -99,9 +107,10 @@ class ZipfSmoothing(Criterion):
         """Return the same by a kernel, of ranks by logits in single precision; infinite where a class is ruled out."""
         if features is not None or output.dtype != torch.float32 or len(self.names) < 2:
             return None
-        mass, sums = _one_by_rank(output.detach())
+        scores, sums = output.detach(), output.new_empty((len(output), 1))
+        mass = lambda part: _one_by_rank(scores[part], sums[part])  # noqa: E731
         careful = lambda output: self.terms(output, y)[0].values  # noqa: E731
-        return kernels.ranked(output, y, mass.__getitem__, sums.__getitem__, self.value("strength"), share, careful)
+        return kernels.ranked(output, y, mass, sums.__getitem__, self.value("strength"), share, careful)
 
     def label_space(self) -> LabelSpace:
         """Return uniform relations: ranks are a sample's own, before one is seen all other classes are alike."""
@@ -124,59 +133,80 @@ def _ranks(scores: Tensor) -> Tensor:
     return torch.searchsorted(descending.sort(dim=-1).values, descending) + 1
 
 
-def _one_by_rank(scores: Tensor) -> tuple[Tensor, Tensor]:
-    """Return ``m = 1/rank`` as ``_ranks`` has them of finite scores, and ``Σ m·log m``, ``(n, 1)``.
+def _one_by_rank(scores: Tensor, sums: Tensor) -> Tensor:
+    """Return ``m = 1/rank`` as ``_ranks`` has them of finite scores, and write ``Σ m·log m`` into ``sums``, ``(n, 1)``.
 
     Every class has some mass, so that a score that is not finite makes a loss that is not.
     """
-    falling, known_sum = _falling(scores.shape[1])
-    mass, sums = LENT.take(scores.shape, scores.dtype), scores.new_full((len(scores), 1), known_sum)
-    step = max(1, SORTED // scores.shape[1])
-    for start in range(0, len(scores), step):  # some at a time: words and what is made of them stay in the cache
-        some = slice(start, start + step)
-        borrowed = [SCRATCH.take(scores[some].shape, kind) for kind in (torch.float32, torch.int32, torch.int64)]
-        try:
-            _rank(scores[some], mass[some], sums[some], falling, borrowed)
-        finally:
-            SCRATCH.give(borrowed)
-    return mass, sums
+    mass, words = LENT.take(scores.shape, scores.dtype), SCRATCH.take(scores.shape, torch.float64)
+    try:
+        _rank(scores, mass, sums.numpy(), words)
+    finally:
+        SCRATCH.give([words])
+    return mass
 
 
-def _rank(scores: Tensor, mass: Tensor, sums: Tensor, falling: Tensor, room: Sequence[Tensor]) -> None:
-    """Write ``1/rank`` into ``mass``, and into ``sums`` those of samples with ties.
+def _rank(scores: Tensor, mass: Tensor, sums: Array, words: Tensor) -> None:
+    """Write ``1/rank`` into ``mass``, and ``Σ m·log m`` into ``sums``.
 
-    By numpy's sort, on a CPU many times faster than torch's. A number's bits, the order of negative ones turned round,
-    sort as the number does; with its place in the lower half of a word one sort gives both.
+    By numpy's sort, on a CPU many times faster than torch's. In double precision a score leaves its last bits free:
+    with its place there one sort gives both. Rounded to single precision it is what it was.
     """
-    lowered, signs, words = (each.numpy() for each in room)
-    np.subtract(np.float32(0), scores.resolve_neg().numpy(), out=lowered)  # the highest first; −0 becomes 0, its equal
-    bits = lowered.view(np.int32)
-    np.right_shift(bits, 31, out=signs)
-    signs &= 0x7FFFFFFF
-    np.bitwise_xor(signs, bits, out=words, casting="safe")
-    words <<= 32
-    words |= np.arange(words.shape[1])
-    words.sort(axis=1)
-    by_place = falling.expand_as(mass)
-    upper = words.reshape(-1).view(np.int32)[UPPER::2]
-    tied = np.flatnonzero(upper[1:] == upper[:-1]) + 1
-    tied = tied[tied % words.shape[1] != 0]  # the last of a row and the first of the next are no pair
-    if len(tied):
-        by_place = by_place.clone()
-        # a run of equals, which are few, has the rank of the place before its first
-        starts = np.maximum.accumulate(np.where(np.diff(tied, prepend=-1) != 1, tied, 0)) - 1
-        flat, rows = by_place.view(-1), torch.from_numpy(np.unique(tied // words.shape[1]))
-        flat[torch.from_numpy(tied)] = flat[torch.from_numpy(starts)]
-        sums[rows] = torch.xlogy(by_place[rows], by_place[rows]).sum(dim=1, keepdim=True)
-    words &= 0xFFFFFFFF
-    mass.scatter_(1, room[-1], by_place)
+    known, numbers, places = _rising(scores.shape[1]), words.copy_(scores).numpy(), words.view(torch.int64)
+    numbers += NOTHING
+    places |= known.places
+    numbers.sort(axis=1)
+    if np.isnan(numbers[:, -1]).any():  # as infinity with a place is, of which a sort may keep neither
+        mass.fill_(1)
+        sums[:] = 0
+        return
+    single = mass.numpy()  # what was written one after the other is in the cache when it is written all over
+    np.copyto(single, numbers, casting="same_kind")
+    tied, in_order = _equal(single), places.numpy()
+    in_order &= PLACES
+    mass.scatter_(1, places, known.mass.expand_as(mass))
+    sums[:] = _shared(tied, in_order, single, known) if len(tied) else known.sum
+
+
+def _equal(rows: Array) -> Array:
+    """Return which of all numbers are equal to the next one of their row."""
+    flat = rows.reshape(-1)
+    pairs = flat[:-1] == flat[1:]
+    pairs[rows.shape[1] - 1 :: rows.shape[1]] = False  # the last of a row and the first of the next are none
+    return np.flatnonzero(pairs)
+
+
+def _shared(tied: Array, places: Array, mass: Array, known: Rising) -> Array:
+    """Give those in a run of equals what its highest place has; return ``Σ m·log m``, ``(n, 1)``.
+
+    Args:
+        tied: which are equal to the next one, of all in order; changed.
+        places: where those in order are.
+        mass: of all places; changed.
+        known: of samples without ties.
+    """
+    count, classes = mass.shape
+    last = np.where(np.diff(tied, append=-1) != 1, tied, tied[-1])  # of a run, where it ends
+    backwards = last[::-1]
+    np.minimum.accumulate(backwards, out=backwards)
+    rows = tied // classes
+    starts = rows * classes
+    last -= starts - 1  # in place, as there may be as many ties as scores
+    mass.reshape(-1)[places.reshape(-1)[tied] + starts] = known.mass.numpy()[last]
+    tied -= starts
+    more = known.terms[last]
+    more -= known.terms[tied]
+    sums: Array = known.sum + np.bincount(rows, more, minlength=count)
+    return sums[:, None]
 
 
 @functools.lru_cache(maxsize=8)
-def _falling(classes: int) -> tuple[Tensor, float]:
-    """Return ``m = 1/rank`` of ranks from 1, and ``Σ m·log m``."""
-    mass = 1 / np.arange(1, classes + 1)
-    return torch.from_numpy(mass.astype(np.float32)), float((mass * np.log(mass)).sum())
+def _rising(classes: int) -> Rising:
+    """Return what samples of so many classes have in common."""
+    mass = 1 / np.arange(classes, 0, -1)
+    terms = mass * np.log(mass)
+    in_order, places = torch.from_numpy(mass.astype(np.float32)), torch.from_numpy(np.arange(classes))
+    return Rising(in_order, places, terms, float(terms.sum()))
 
 
 def _votes(features: Tensor, count: int) -> Tensor:
