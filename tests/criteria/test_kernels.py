@@ -36,30 +36,6 @@ def test_cross_entropy(share: Tensor | float) -> None:
         kernels.cross_entropy(output, torch.tensor([2, 0, -100, 1]), share)
 
 
-@pytest.mark.usefixtures("size")
-@pytest.mark.parametrize("share", SHARES, ids=["one share", "a share each"])
-@pytest.mark.parametrize("coefficients", [(0.5, 0.5, 0.5, 0.5), (1.0, 0.25, 0.0, 2.0)])
-@pytest.mark.parametrize("alpha", [0.3, 1.0])
-def test_learnt_terms(share: Tensor | float, coefficients: tuple[float, ...], alpha: float) -> None:
-    y, options = torch.tensor([2, 0, 1, 1]), (torch.tensor(alpha).double(), torch.tensor(coefficients).double())
-    a, b, c, d = coefficients
-
-    def loss(output: Tensor, logits: Tensor) -> Tensor:
-        return kernels.learnt_terms(output, logits, y, *options, share)
-
-    output, logits = numbers(4, 3).requires_grad_(), numbers(4, 3, seed=1).requires_grad_()
-    p = output.softmax(dim=1)
-    t = (1 - alpha) * torch.nn.functional.one_hot(y, 3) + alpha * logits.softmax(dim=1)
-    expected = ((a * t * t.log() - b * t * p.log() + c * p * p.log() - d * p * t.log()).sum(dim=1) * share).sum()
-    assert_close(loss(output, logits), expected)
-    assert torch.autograd.gradcheck(loss, (output, logits))
-    assert torch.autograd.gradgradcheck(loss, (output, logits))
-    first, second = (torch.autograd.grad(3 * loss(output, logits), logits)[0] for _ in range(2))
-    assert_close(first, second)
-    with torch.no_grad():
-        assert_close(loss(output, logits), expected)
-
-
 Y = torch.tensor([2, 0, 1, 1])
 Loss = Callable[[Tensor], Tensor]
 

@@ -22,12 +22,11 @@ def laid(found: Any, do: Narrow) -> Tensor:
 
 
 @pytest.mark.parametrize("classes", [5, 40])
-@pytest.mark.parametrize("form", ["exp", "without", "sum", "at"])
+@pytest.mark.parametrize("form", ["without", "sum", "at"])
 def test_both_notations_say_the_same(form: str, classes: int) -> None:
     z, y = 3 * numbers(4, classes), torch.tensor([4, 0, 2, 2])
     wide, narrow = Wide(slice(None), y), Narrow(z, y)
     expected = {
-        "exp": z.exp(),
         "without": z.scatter(1, y[:, None], torch.finfo(z.dtype).min),
         "sum": z.sum(dim=1, keepdim=True),
         "at": z.gather(1, y[:, None]),
@@ -61,51 +60,46 @@ def test_both_notations_change_the_same(form: str, each: bool, classes: int) -> 
 
 
 @pytest.mark.parametrize("classes", [5, 40])
-def test_products_of_numbers_of_every_class(classes: int) -> None:
-    z, b, c = numbers(4, classes), numbers(4, classes) + 1, numbers(4, classes) - 1
-    factor, more = numbers(4, 1), numbers(4, 1) + 2
-    narrow, wide = Narrow(z, None), Wide(slice(None), None)
-    column = lambda value: value.numpy().reshape(narrow.each)  # noqa: E731
-    into = narrow.gradient(0)
-    into[:] = narrow.given(z)
-    narrow.times_(narrow.add_product_(into, narrow.given(b), narrow.given(c), -0.5), narrow.given(b))
-    narrow.scaled(into, column(factor), column(more), into)
-    expected = (z - 0.5 * b * c) * b * factor + more
-    assert_close(narrow.taken(0), expected)
-    found = wide.times_(wide.add_product_(z.clone(), b, c, -0.5), b)
-    assert_close(wide.scaled(found, factor.numpy(), more.numpy(), found), expected)
-    assert_close(torch.from_numpy(narrow.dot(narrow.given(b), narrow.given(c))).reshape(-1), (b * c).sum(dim=1))
-    assert_close(torch.from_numpy(wide.dot(b, c)).reshape(-1), (b * c).sum(dim=1))
+def test_numbers_made_of_others(classes: int) -> None:
+    z, b, y = numbers(4, classes), numbers(4, classes) + 1, torch.tensor([4, 0, 2, 2])
+    for do in (Narrow(z, y), Wide(slice(None), y)):
+        own, other = (do.given(z), do.given(b)) if isinstance(do, Narrow) else (z, b)
+        into = do.gradient(0) if isinstance(do, Narrow) else torch.empty_like(z)
+        of = lambda found, do=do: laid(found, do) if isinstance(do, Narrow) else found  # noqa: E731
+        assert_close(of(do.probabilities(own)), z.softmax(dim=1))
+        do.probabilities(own, into)
+        assert_close(of(into), z.softmax(dim=1))
+        assert_close(of(do.positive(own)), z.relu())
+        assert_close(of(do.difference(own, other)), z - b)
+        assert_close(of(do.difference(own, other, 0.3)), z - 0.3 * b)
+        assert_close(of(do.difference(own, own, 0.3)), 0.7 * z)
+        assert do.times_(own, other, into) is into
+        assert_close(of(do.cut_(into, do.difference(other, other, 2.0))), torch.where(b < 0, z * b, 0))
+        assert_close(of(own), numbers(4, classes))  # what was given is as it was
+
+
+def test_what_large_batches_alone_are_asked_for() -> None:
+    z, b = numbers(4, 40), numbers(4, 40) + 1
+    wide, into = Wide(slice(None), None), torch.empty(4, 40, dtype=torch.float64)
+    assert_close(wide.probabilities(z), z.softmax(dim=1))
+    assert wide.probabilities(z, into) is into
+    assert_close(into, z.softmax(dim=1))
+    assert_close(wide.difference(z, b), z - b)
+    assert_close(wide.difference(z, b, 0.3), z - 0.3 * b)
+    assert wide.times_(z, 2.5, into) is into
+    assert_close(into, 2.5 * z)
+    for weight in (0.0, 1.0, -0.5):
+        for times in (1.0, -1.0, 0.3):
+            assert_close(wide.blend(z, weight, z, b, times, into), weight * z + times * z * b)
+    assert_close(z, numbers(4, 40))  # what was given is as it was
 
 
 @pytest.mark.parametrize("classes", [5, 40])
-def test_numbers_made_of_others(classes: int) -> None:
-    z, b = numbers(4, classes), numbers(4, classes) + 1
-    narrow, wide = Narrow(z, None), Wide(slice(None), None)
-    n_z, n_b = narrow.given(z), narrow.given(b)
-    for name, given, expected in (
-        ("probabilities", (z,), z.softmax(dim=1)),
-        ("root", (z.exp(),), (z / 2).exp()),
-        ("positive", (z,), z.relu()),
-        ("difference", (z, b), z - b),
-        ("difference", (z, b, 0.3), z - 0.3 * b),
-    ):
-        assert_close(getattr(wide, name)(*given), expected)
-        laid_out = [narrow.given(each) if isinstance(each, Tensor) else each for each in given]
-        assert_close(laid(getattr(narrow, name)(*laid_out), narrow), expected)
-    for weight in (0.0, 1.0, -0.5):
-        for times in (1.0, -1.0, 0.3):
-            expected = weight * z + times * z * b
-            assert_close(wide.blend(z, weight, z, b, times, torch.empty_like(z)), expected)
-            found = narrow.blend(n_z, weight, n_z, n_b, times, np.empty_like(n_z))
-            assert_close(laid(found, narrow), expected)
-    cut = torch.where(b > 0.5, z, 0)
-    assert_close(wide.cut_(z.clone(), b - 0.5), cut)
-    assert_close(laid(narrow.cut_(n_z.copy(), n_b - 0.5), narrow), cut)
-    assert_close(wide.times(z, 2.5, torch.empty_like(z)), 2.5 * z)
-    assert_close(laid(narrow.times(n_z, 2.5, np.empty_like(n_z)), narrow), 2.5 * z)
-    for before, now in ((n_z, narrow.given(z)), (n_b, narrow.given(b))):
-        assert (before == now).all(), "what was given is as it was"
+def test_products_of_every_sample(classes: int) -> None:
+    b, c = numbers(4, classes) + 1, numbers(4, classes) - 1
+    narrow, wide = Narrow(b, None), Wide(slice(None), None)
+    for found in (narrow.dot(narrow.given(b), narrow.given(c)), wide.dot(b, c)):
+        assert_close(torch.from_numpy(found).reshape(-1), (b * c).sum(dim=1))
 
 
 def test_logarithms_of_what_has_lost_digits() -> None:

@@ -45,6 +45,14 @@ def test_products_are_right(shape: tuple[int, int, int]) -> None:
         assert_close(product(a, b), (a.double() @ b.double()).float(), rtol=1e-4, atol=1e-3)
 
 
+@pytest.mark.parametrize("shape", [(128, 64, 200), (2, 3, 4)])
+def test_what_is_added(shape: tuple[int, int, int]) -> None:
+    n, d, k = shape
+    a, b, more = drawn(n, d), drawn(d, k), drawn(k)
+    with torch.no_grad():
+        assert_close(product(a, b, more), a @ b + more, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("second", LAYOUTS)
 @pytest.mark.parametrize("first", LAYOUTS)
 def test_matrices_that_lie_in_any_way(first: str, second: str) -> None:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from labelspace.criteria.products import product
-from labelspace.criteria.scratch import LENT
+from labelspace.criteria.scratch import LEAST, LENT
 
 
 class Made(Protocol):
@@ -27,10 +27,14 @@ class Table(NamedTuple):
     """The row of each sample's class.
 
     Args:
-        rows: ``(K, …)``.
+        rows: ``(K, D)``.
     """
 
     rows: Tensor
+
+    def whole(self) -> Tensor:
+        """Return what all classes have."""
+        return self.rows
 
     def read(self, y: Tensor | None) -> Tensor:
         """Look it up."""
@@ -51,6 +55,10 @@ class Product(NamedTuple):
 
     left: Tensor
     right: Tensor
+
+    def whole(self) -> Tensor:
+        """Return what all classes have."""
+        return product(self.left, self.right)
 
     def read(self, y: Tensor | None) -> Tensor:
         """Multiply rows of one factor with the other."""
@@ -78,14 +86,19 @@ class Layer(NamedTuple):
 
     def read(self, y: Tensor | None) -> Tensor:
         """Apply it."""
-        found = product(self.features, self.weight.T)
-        return found + self.bias if torch.is_grad_enabled() else found.add_(self.bias)
+        return product(self.features, self.weight.T, self.bias)
 
     def backward(self, y: Tensor | None, gradient: Tensor, needed: tuple[bool, ...]) -> list[Tensor | None]:
         """Return what a linear layer's are."""
         by_features = product(gradient, self.weight) if needed[0] else None
-        by_weight = product(gradient.T, self.features) if needed[1] else None
+        # the wide matrix second is quicker by more than it takes to turn the result
+        by_weight = product(self.features.T, gradient).T.contiguous() if needed[1] else None
         return [by_features, by_weight, gradient.sum(dim=0) if needed[2] else None]
+
+
+def is_shorter(made: Table | Product, y: Tensor) -> bool:
+    """Return whether there are at most as many classes as samples, so that all rows are no more than those read."""
+    return made[0].shape[0] <= len(y)
 
 
 def table(rows: Tensor, output: Tensor) -> Table | None:
@@ -114,9 +127,13 @@ def _looked_up(rows: Tensor, y: Tensor | None) -> Tensor:
     assert y is not None
     if torch.is_grad_enabled():
         return torch.embedding(rows, y)
-    return torch.index_select(rows, 0, y, out=LENT.take((len(y), *rows.shape[1:]), rows.dtype))
+    if y.shape[0] * rows.shape[1] < LEAST:
+        return rows.index_select(0, y)
+    return torch.index_select(rows, 0, y, out=LENT.take((y.shape[0], rows.shape[1]), rows.dtype))
 
 
 def _added_up(rows: Tensor, y: Tensor | None, gradient: Tensor) -> Tensor:
     assert y is not None
+    if rows.numel() < LEAST:
+        return torch.zeros_like(rows).index_add_(0, y, gradient)
     return LENT.take(rows.shape, rows.dtype).zero_().index_add_(0, y, gradient)

@@ -5,7 +5,6 @@ looked at. The gradient is made along with the loss, where softmax is at hand an
 Results need not be finite: a caller takes the per-sample form where they are not.
 """
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -13,9 +12,8 @@ import torch
 from torch import Tensor
 
 from labelspace.criteria import divergences
-from labelspace.criteria.inputs import Product, Table
 from labelspace.criteria.known import known
-from labelspace.criteria.maths import FAR, Array, Maths, Numbers, RowMaker, Softmax, log_of, log_sigmoid, sigmoid
+from labelspace.criteria.maths import Array, Maths, Numbers, RowMaker, Softmax, log_sigmoid, sigmoid
 from labelspace.criteria.targets import Share, TargetRows, row_maker
 
 LARGE = 2**19  # entries of an output from which one pass of exponentials less is worth a function in Python
@@ -145,64 +143,6 @@ def even_cross_entropy(
         return values
 
     return known(quick, careful, y, share, output)
-
-
-def learnt_terms(
-    output: Tensor, logits: Tensor | Table | Product, y: Tensor, smoothing: Tensor, coefficients: Tensor, share: Share
-) -> Tensor:
-    """Return ``Σ share·values`` of ``divergences.learnt_terms``: ``a·t·log t − b·t·log p + c·p·log p − d·p·log t``.
-
-    With ``A = a·log t − b·log p`` and ``C = c·log p − d·log t`` the value is ``Σ t·A + Σ p·C``. By z the gradient is
-    ``p·(C − Σ p·C) + b·(p − t)``. By Q it is ``α·q·(A − Σ q·A) − d·s·p + d·q·Σ s·p``, s being ``α·q/t``: 1 but at the
-    class, where ``1 − s = (1−α)/t``. What A and C have in common in a row cancels in both: they are made of z and Q as
-    they are, not of logarithms, so that one softmax of each is enough.
-    """
-    if not isinstance(logits, Tensor):
-        y = y.clone()  # whatever becomes of the labels, gradients go to the rows that were read
-    alpha, given_terms = smoothing.item(), coefficients.tolist()
-    scale = given_terms[0] or 1.0  # a factor of all of it, so that A need not be multiplied by its own
-    first, second, third, fourth = (each / scale for each in given_terms)
-    alike = first == fourth and second == third  # C is −A
-    sign = -1.0 if alike else 1.0
-
-    def quick(do: Maths[Numbers], output: Numbers, logits: Numbers) -> Array:
-        p, q, z_own, q_own = do.probabilities(output), do.probabilities(logits), do.at(output), do.at(logits)
-        p_sure, q_sure = do.at(p), do.at(q)
-        t_own = q_sure * alpha + (1 - alpha)
-        q_lack = q_own - log_of(q_sure) - math.log(alpha)  # what logits of Q have beyond log t
-        q_mixed = np.log(t_own) + q_lack
-        a_own = q_mixed * first - z_own * second
-        a = do.put_(_weighed(do, logits, output, first, second), a_own)
-        c = a if alike else do.put_(_weighed(do, output, logits, third, fourth), z_own * third - q_mixed * fourth)
-        along, across = do.dot(q, a), do.dot(p, c)
-        values: Array = along * alpha + a_own * (1 - alpha) + across * sign
-        if not alike:  # else it cancels
-            values += q_lack * (fourth - first)
-            values += (z_own - log_of(p_sure)) * (second - third)
-        values /= abs(along) + abs(across) < FAR
-        missing, share = p_sure * ((1 - alpha) / t_own) * fourth, scale * do.share
-        do.times_(p, -share)
-        do.times_(q, -alpha * share)
-        do.plus_(c, second * sign - across)
-        to_output = do.blend(q, second, p, c, -sign, do.gradient(0))
-        do.add_at_(to_output, second * (alpha - 1) * share)
-        do.plus_(a, (fourth - missing) / alpha - along + (across - second * sign if alike else 0))
-        to_logits = do.blend(p, fourth, q, a, -1.0, do.gradient(1))
-        do.add_at_(to_logits, missing * share)
-        return values * scale
-
-    def careful(output: Tensor, logits: Tensor) -> Tensor:
-        return divergences.learnt_terms(output, logits, y, smoothing, coefficients)
-
-    return known(quick, careful, y, share, output, logits)
-
-
-def _weighed(do: Maths[Numbers], one: Numbers, other: Numbers, times: float, less: float) -> Numbers:
-    """Return ``times·one − less·other``."""
-    if times == 0:
-        return do.difference(other, other, 1 + less)
-    found = do.difference(one, other, less / times)
-    return found if times == 1 else do.times_(found, times)
 
 
 def focal(output: Tensor, y: Tensor, gamma: float, share: Share, careful: Callable[[Tensor], Tensor]) -> Tensor:

@@ -177,7 +177,7 @@ def _computed(how: How, inputs: Sequence[Tensor | Made]) -> tuple[Tensor, list[T
     with np.errstate(all="ignore"):  # what is not finite is the caller's to see
         output = inputs[0]
         assert isinstance(output, Tensor)
-        if output.numel() <= FEW and not how.whole:
+        if is_small(output) and not how.whole:
             return _at_once(how, output, inputs)
         return _by_parts(how, output, inputs)
 
@@ -218,6 +218,11 @@ def _read(how: How, inputs: Sequence[Tensor | Made]) -> list[Tensor]:
     if how.survey is not None:
         how.survey(*found)
     return found
+
+
+def is_small(output: Tensor) -> bool:
+    """Return whether a batch is: what is said about its numbers costs more than what is done with them."""
+    return output.numel() <= FEW
 
 
 def likeliest(output: Tensor) -> NDArray[np.intp]:

@@ -12,6 +12,7 @@ from labelspace.criteria import divergences, kernels, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
 from labelspace.criteria.embedding_kernel import Weights, embedded, share_of_right
 from labelspace.criteria.inputs import Layer, Product, Table, may_be_read, table
+from labelspace.criteria.known import is_small
 from labelspace.space import LabelSpace
 
 
@@ -224,12 +225,14 @@ class LabelEmbedding(Criterion):
         """Return what a kernel makes the logits of ê from itself, where it may."""
         if self.rank is None:
             return table(self.embedding, output)
+        if is_small(output):
+            return None  # autograd costs less than a function in Python
         return Product(self.factor, self.basis) if may_be_read(output, self.factor, self.basis) else None
 
     def _second_made(self, features: Tensor | None, output: Tensor) -> Tensor | Layer:
         """Return what a kernel makes z2 from itself, where it may; else z2."""
         head = self.second_head
-        if not may_be_read(output, head.weight, head.bias):
+        if is_small(output) or not may_be_read(output, head.weight, head.bias):
             return self._second(features, output.dtype)
         return Layer(self._seen(features, output.dtype), head.weight, head.bias)
 

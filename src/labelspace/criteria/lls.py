@@ -9,9 +9,10 @@ from torch import Tensor, nn
 
 from labelspace import _checks, _room
 from labelspace.compressed import LowRank, TopRows, chunks, fits
-from labelspace.criteria import divergences, kernels, targets
+from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
 from labelspace.criteria.inputs import Product, Table, may_be_read, table
+from labelspace.criteria.learnt_kernel import learnt_terms
 from labelspace.space import LabelSpace
 
 LEAST = 1e-6  # of a mass at the start: none at all could never grow
@@ -169,7 +170,7 @@ class LearnableSmoothing(Criterion):
             return None
         given = self._made(output)
         logits = self._logits(y).to(output.dtype) if given is None else given
-        return kernels.learnt_terms(output, logits, y, self.smoothing, self.coefficients, share)
+        return learnt_terms(output, logits, y, self.smoothing, self.coefficients, share)
 
     def _made(self, output: Tensor) -> Table | Product | None:
         """Return what a kernel makes rows of Q from itself, where it may."""

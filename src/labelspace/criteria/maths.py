@@ -38,6 +38,12 @@ def _ones(classes: int, kind: "np.dtype[Any]") -> Array:
 
 
 @lru_cache(maxsize=4)
+def identity(classes: int, kind: torch.dtype) -> Tensor:
+    """Return a one for each class in its row; nobody may write to it."""
+    return torch.eye(classes, dtype=kind, device="cpu")
+
+
+@lru_cache(maxsize=4)
 def _starts(count: int, step: int) -> Array:
     """Return where the numbers of each sample start."""
     return np.arange(0, count * step, step)
@@ -101,12 +107,15 @@ class Maths(ABC, Generic[Numbers]):
         """Return it; what is to be kept is written where it is told to, the rest lasts as long as the kernel."""
 
     @abstractmethod
-    def probabilities(self, z: Numbers) -> Numbers:
-        """Return softmax(z), which lasts as long as the kernel; where its logarithms are asked for see ``softmax``."""
+    def probabilities(self, z: Numbers, into: Numbers | None = None) -> Numbers:
+        """Return softmax(z), where it lasts as long as the kernel if not into some memory.
+
+        Where its logarithms are asked for see ``softmax``.
+        """
 
     @abstractmethod
-    def root(self, a: Numbers) -> Numbers:
-        """Return square roots, which last as long as the kernel."""
+    def difference(self, a: Numbers, b: Numbers, times: float = 1.0) -> Numbers:
+        """Return ``a − times·b``, which lasts as long as the kernel."""
 
     @abstractmethod
     def positive(self, a: Numbers) -> Numbers:
@@ -115,14 +124,6 @@ class Maths(ABC, Generic[Numbers]):
     @abstractmethod
     def cut_(self, a: Numbers, b: Numbers) -> Numbers:
         """Set to 0 where b is not above zero."""
-
-    @abstractmethod
-    def difference(self, a: Numbers, b: Numbers, times: float = 1.0, into: Numbers | None = None) -> Numbers:
-        """Return ``a − times·b``, into one of them or where it lasts as long as the kernel."""
-
-    @abstractmethod
-    def blend(self, base: Numbers, weight: float, a: Numbers, b: Numbers, times: float, into: Numbers) -> Numbers:
-        """Write ``weight·base + times·a·b``, all of every class, into none of them that is read again."""
 
     @abstractmethod
     def sum(self, a: Numbers) -> Array:
@@ -149,28 +150,12 @@ class Maths(ABC, Generic[Numbers]):
         """Add one number to all, or one to those of each sample."""
 
     @abstractmethod
-    def times_(self, a: Numbers, b: Numbers | Array | float) -> Numbers:
-        """Multiply by numbers of every class, or by one for each sample or for all."""
-
-    @abstractmethod
-    def times(self, a: Numbers, b: Array | float, into: Numbers) -> Numbers:
-        """Write the product with one number for each sample or for all."""
+    def times_(self, a: Numbers, b: Numbers | Array | float, into: Numbers | None = None) -> Numbers:
+        """Multiply by numbers of every class, or by one for each sample or for all, in place or into other memory."""
 
     @abstractmethod
     def add_(self, a: Numbers, b: Numbers, times: Array | float = 1.0) -> Numbers:
         """Add ``times·b``, one factor for all or one for each sample."""
-
-    @abstractmethod
-    def add_product_(self, a: Numbers, b: Numbers, c: Numbers, times: float = 1.0) -> Numbers:
-        """Add ``times·b·c``, all of every class."""
-
-    @abstractmethod
-    def scaled(self, a: Numbers, factor: Array, more: Array, into: Numbers) -> Numbers:
-        """Write ``factor·a + more``, both of samples, into numbers of every class, which may be a."""
-
-    @abstractmethod
-    def exp(self, a: Numbers) -> Numbers:
-        """Return exponentials of numbers of every class."""
 
 
 def log_of(p: Array) -> Array:
@@ -250,13 +235,13 @@ class Wide(Maths[Tensor]):
         e = self.exp(shifted, e)
         return Softmax(shifted, e, self.sum(e), top.numpy())
 
-    def probabilities(self, z: Tensor) -> Tensor:
+    def probabilities(self, z: Tensor, into: Tensor | None = None) -> Tensor:
         """Return torch's own: less than by its pieces, where these are not asked for."""
-        return torch.softmax(z, 1, out=self.new(z))
+        return torch.softmax(z, 1, out=self.new(z) if into is None else into)
 
-    def root(self, a: Tensor) -> Tensor:
-        """Return them in one pass."""
-        return torch.sqrt(a, out=self.new(a))
+    def difference(self, a: Tensor, b: Tensor, times: float = 1.0) -> Tensor:
+        """Return it in one pass."""
+        return torch.sub(a, b, alpha=times, out=self.new(a))
 
     def positive(self, a: Tensor) -> Tensor:
         """Return it in one pass."""
@@ -265,10 +250,6 @@ class Wide(Maths[Tensor]):
     def cut_(self, a: Tensor, b: Tensor) -> Tensor:
         """Set it in one pass."""
         return torch.ops.aten.threshold_backward.grad_input(a, b, 0, grad_input=a)  # type: ignore[no-any-return]
-
-    def difference(self, a: Tensor, b: Tensor, times: float = 1.0, into: Tensor | None = None) -> Tensor:
-        """Return it in one pass."""
-        return torch.sub(a, b, alpha=times, out=self.new(a) if into is None else into)
 
     def blend(self, base: Tensor, weight: float, a: Tensor, b: Tensor, times: float, into: Tensor) -> Tensor:
         """Write it in one pass, two where the base is to be weighed."""
@@ -308,25 +289,13 @@ class Wide(Maths[Tensor]):
         """Add in one pass."""
         return a.add_(_tensor(b))
 
-    def times_(self, a: Tensor, b: Tensor | Array | float) -> Tensor:
-        """Multiply in one pass."""
-        return a.mul_(b if isinstance(b, Tensor) else _tensor(b))
-
-    def times(self, a: Tensor, b: Array | float, into: Tensor) -> Tensor:
-        """Write it in one pass."""
-        return torch.mul(a, _tensor(b), out=into)
+    def times_(self, a: Tensor, b: Tensor | Array | float, into: Tensor | None = None) -> Tensor:
+        """Multiply in one pass, where the numbers are or into other memory."""
+        return torch.mul(a, b if isinstance(b, Tensor) else _tensor(b), out=a if into is None else into)
 
     def add_(self, a: Tensor, b: Tensor, times: Array | float = 1.0) -> Tensor:
         """Add in one pass."""
         return a.addcmul_(b, torch.from_numpy(times)) if isinstance(times, np.ndarray) else a.add_(b, alpha=times)
-
-    def add_product_(self, a: Tensor, b: Tensor, c: Tensor, times: float = 1.0) -> Tensor:
-        """Add in one pass."""
-        return a.addcmul_(b, c, value=times)
-
-    def scaled(self, a: Tensor, factor: Array, more: Array, into: Tensor) -> Tensor:
-        """Write it in two passes; one for both takes torch four times as long."""
-        return torch.mul(a, torch.from_numpy(factor), out=into).add_(torch.from_numpy(more))
 
     def exp(self, a: Tensor, into: Tensor | None = None) -> Tensor:
         """Return exponentials, by numpy where it has vectors for them: half of torch's time."""
@@ -402,17 +371,21 @@ class Narrow(Maths[Array]):
         e = np.exp(shifted, out=e)
         return Softmax(shifted, e, self.sum(e), top)
 
-    def probabilities(self, z: Array) -> Array:
+    def probabilities(self, z: Array, into: Array | None = None) -> Array:
         """Return it by its pieces of a few classes, else torch's."""
         if not self.first:
-            return torch.softmax(torch.from_numpy(z), 1).numpy()
-        _, e, total, _ = self.softmax(z)
-        e /= total
+            given = torch.from_numpy(z)
+            return torch.softmax(given, 1, out=None if into is None else torch.from_numpy(into)).numpy()
+        e = np.subtract(z, np.maximum.reduce(z, axis=0, keepdims=True), out=into)
+        np.exp(e, out=e)
+        e /= np.add.reduce(e, axis=0, keepdims=True)
         return e
 
-    def root(self, a: Array) -> Array:
-        """Return them in one pass."""
-        return np.sqrt(a)
+    def difference(self, a: Array, b: Array, times: float = 1.0) -> Array:
+        """Return it; of itself it is a product."""
+        if a is b:
+            return a * (1 - times)
+        return a - (b if times == 1 else b * times)
 
     def positive(self, a: Array) -> Array:
         """Return it in one pass."""
@@ -422,19 +395,6 @@ class Narrow(Maths[Array]):
         """Set it in two passes."""
         a *= b > 0
         return a
-
-    def difference(self, a: Array, b: Array, times: float = 1.0, into: Array | None = None) -> Array:
-        """Return it, what is taken away once as it is."""
-        return np.subtract(a, b if times == 1 else b * times, out=into)
-
-    def blend(self, base: Array, weight: float, a: Array, b: Array, times: float, into: Array) -> Array:
-        """Write it in as few passes as there are factors."""
-        product = np.multiply(a, b, out=into)
-        if abs(times) != 1:
-            product *= abs(times)
-        if weight == 0:
-            return product if times > 0 else np.negative(product, out=into)
-        return (np.add if times > 0 else np.subtract)(base if weight == 1 else base * weight, product, out=into)
 
     def sum(self, a: Array) -> Array:
         """Return sums of columns, or of rows as products with ones, which are faster."""
@@ -467,14 +427,9 @@ class Narrow(Maths[Array]):
         a += b
         return a
 
-    def times_(self, a: Array, b: Array | float) -> Array:
+    def times_(self, a: Array, b: Array | float, into: Array | None = None) -> Array:
         """Multiply in one pass."""
-        a *= b
-        return a
-
-    def times(self, a: Array, b: Array | float, into: Array) -> Array:
-        """Write it in one pass."""
-        return np.multiply(a, b, out=into)
+        return np.multiply(a, b, out=a if into is None else into)
 
     def add_(self, a: Array, b: Array, times: Array | float = 1.0) -> Array:
         """Add a product, or what is taken away as it is."""
@@ -483,21 +438,3 @@ class Narrow(Maths[Array]):
             return a
         a += b if isinstance(times, float) and times == 1 else b * times
         return a
-
-    def add_product_(self, a: Array, b: Array, c: Array, times: float = 1.0) -> Array:
-        """Add a product."""
-        product = b * c
-        if times != 1:
-            product *= times
-        a += product
-        return a
-
-    def scaled(self, a: Array, factor: Array, more: Array, into: Array) -> Array:
-        """Write it in two passes."""
-        np.multiply(a, factor, out=into)
-        into += more
-        return into
-
-    def exp(self, a: Array) -> Array:
-        """Return exponentials."""
-        return np.exp(a)

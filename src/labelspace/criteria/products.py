@@ -13,17 +13,20 @@ from torch import Tensor
 LEAST = 2**20  # multiplications from which oneDNN's longer way to begin is made good
 
 
-def product(a: Tensor, b: Tensor) -> Tensor:
-    """Return ``a @ b``; where gradients are recorded it is torch's own, which can be differentiated.
+def product(a: Tensor, b: Tensor, more: Tensor | None = None) -> Tensor:
+    """Return ``a @ b + more``; where gradients are recorded it is torch's own, which can be differentiated.
 
     Args:
         a: ``(n, d)``.
         b: ``(d, k)``.
+        more: ``(k,)``.
     """
-    if torch.is_grad_enabled() or a.dtype is not torch.float32 or a.numel() * b.shape[1] < LEAST:
-        return a @ b
-    quicker = _quicker() if torch.backends.mkldnn.enabled and a.is_cpu and _is_dense(a) and _is_dense(b) else None
-    return a @ b if quicker is None else quicker(a, b.T, None, "none", [], "")
+    quicker = None
+    if a.dtype is torch.float32 and a.numel() * b.shape[1] >= LEAST and not torch.is_grad_enabled():
+        quicker = _quicker() if torch.backends.mkldnn.enabled and a.is_cpu and _is_dense(a) and _is_dense(b) else None
+    if quicker is not None:
+        return quicker(a, b.T, more, "none", [], "")
+    return a @ b if more is None else torch.addmm(more, a, b)
 
 
 def _is_dense(matrix: Tensor) -> bool:

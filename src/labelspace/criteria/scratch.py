@@ -4,7 +4,6 @@ New memory of a megabyte costs more than a pass over it: an allocator gives larg
 they are free, and the next batch waits for every page of them anew.
 """
 
-import math
 import sys
 import threading
 from collections.abc import Sequence
@@ -81,8 +80,6 @@ class Lent(threading.local):
 
     def take(self, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
         """Return a tensor on the CPU with any values, which is the caller's to keep or to give away."""
-        if math.prod(shape) < LEAST:
-            return torch.empty(shape, dtype=dtype, device="cpu")
         wanted, kind = tuple(shape), KINDS[dtype]
         for place, count in enumerate(_references(self._arrays)):
             if count == self.FREE and self._arrays[place].shape == wanted and self._arrays[place].dtype == kind:
