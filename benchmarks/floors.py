@@ -9,12 +9,18 @@ from typing import Any
 
 import numpy as np
 import torch
-from least import least, ranks, sums_of_right
+from least import least, least_of_heads, ranks, sums_of_right
+from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import cross_entropy, linear
+from torch.nn.functional import cross_entropy
 
+from labelspace import LearnableSmoothing
 from labelspace.analysis.timing import WIDTH, interleaved, summarised
-from labelspace.criteria.maths import Wide
+from labelspace.criteria import Criterion
+from labelspace.criteria.inputs import Product
+from labelspace.criteria.known import known
+from labelspace.criteria.maths import Maths, Wide
+from labelspace.criteria.products import product
 from results import HERE, write
 
 
@@ -31,6 +37,32 @@ class Nothing(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
         """Return what is there."""
         return ctx.saved_tensors[0]  # type: ignore[no-any-return]
+
+
+def nothing(classes: int) -> tuple[Criterion, Tensor]:
+    """Return a criterion that computes nothing for two factors of labels, and gives them gradients all the same."""
+    made = LearnableSmoothing(classes, rank=1)
+    none = np.zeros((1, 1), dtype=np.float32)
+
+    def quick(do: Maths[Any], *inputs: object) -> NDArray[Any]:
+        for place in range(len(inputs)):
+            do.gradient(place)
+        return none
+
+    factors = Product(made.label_factor, made.label_basis)
+    made.summed = lambda output, y, share: known(quick, lambda *given: output, y, share, output, factors)  # type: ignore[method-assign]
+    return made, made.label_factor
+
+
+def products_of(numbers: Tensor, square: Tensor) -> Callable[[], object]:
+    """Return a product with a matrix and one with it turned."""
+
+    @torch.no_grad()
+    def call() -> None:
+        product(numbers, square)
+        product(numbers, square.T)
+
+    return call
 
 
 def parts(classes: int, batch: int) -> dict[str, Callable[[], object]]:
@@ -50,21 +82,28 @@ def parts(classes: int, batch: int) -> dict[str, Callable[[], object]]:
 
         return call
 
-    def product(one: Tensor, other: Tensor) -> Callable[[], object]:
+    def both(one: Tensor, other: Tensor) -> Callable[[], object]:
+        @torch.no_grad()
         def call() -> None:
-            one.grad = other.grad = None
-            linear(one, other).backward(numbers)
+            product(one, other.T)
+            product(one.T, numbers)
+            if one.requires_grad:
+                product(numbers, other)
 
         return call
+
+    criterion, learned = nothing(classes)
 
     found = {
         "F.cross_entropy": backward(lambda: cross_entropy(output, y), output),
         "a function in Python that does nothing": backward(lambda: Nothing.apply(output), output),  # type: ignore[no-untyped-call]
+        "a criterion that computes nothing": backward(lambda: criterion(output, y), output, learned),
+        "a softmax": lambda: torch.softmax(numbers, 1, out=changed),
         "a softmax, by its pieces": lambda: (wide.softmax(numbers), wide.done()),
         "a pass in place": lambda: changed.add_(numbers),
         "a pass into new memory": lambda: numbers * numbers,
-        "a second head of 64 features": product(features, head),
-        "a product with 64 × K numbers": product(left, right),
+        "a second head of 64 features": both(features, head),
+        "a product with 64 × K numbers": both(left, right),
         "a sort": lambda: np.sort(words, axis=1),
     }
     found |= {
@@ -74,6 +113,7 @@ def parts(classes: int, batch: int) -> dict[str, Callable[[], object]]:
     if classes <= 1000:
         found |= {
             "LLS, its passes alone": least("lls", classes, batch),
+            "label embedding, its passes alone": least_of_heads(classes, batch),
             "OLS's sums alone": sums_of_right(classes, batch),
         }
         table, square = torch.randn(classes, classes).requires_grad_(), torch.randn(classes, classes)
@@ -81,7 +121,7 @@ def parts(classes: int, batch: int) -> dict[str, Callable[[], object]]:
             numbers, y, classes, -1, False
         )
         found["rows of a K × K table"] = lambda: torch.embedding(table.detach(), y)
-        found["two products with K × K numbers"] = lambda: (numbers @ square, numbers @ square.T)
+        found["two products with K × K numbers"] = products_of(numbers, square)
     return found
 
 

@@ -14,19 +14,21 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.testing import assert_close
 
-from labelspace import LearnableSmoothing
-from labelspace.analysis.timing import built
+from labelspace import LabelEmbedding, LearnableSmoothing
+from labelspace.analysis.timing import WIDTH, built
 from labelspace.criteria import Criterion
+from labelspace.criteria.products import product
 
 Array = NDArray[Any]
 RANK = 64
 
 
 class Learnt:
-    """Half of both divergences of p from ``t = (1−α)·δ_y + r``, ``r = α·softmax(Q[y])``; gradients by z and Q[y].
+    """Half of both divergences of p from ``t = (1−α)·δ_y + α·q``, ``q = softmax(Q[y])``; gradients by z and Q[y].
 
     With ``M = log t − log p`` and h half of a sample's share that by z is ``h·(p·(Σ p·M − M + 1) − t)``; that by Q[y]
-    is ``h·(r·(M + (1 − l − Σ r·M)/α) − p)``, and h·l more at the class, where ``l = (1−α)·p_y/t_y``.
+    is ``h·(α·q·(M + (1 − l − Σ α·q·M)/α) − p)``, and h·l more at the class, where ``l = (1−α)·p_y/t_y``. What M has in
+    common in a row cancels: it is made of z and Q[y] as they are.
 
     Args:
         count: samples.
@@ -36,50 +38,48 @@ class Learnt:
 
     def __init__(self, count: int, classes: int, alpha: float) -> None:
         """Take all memory that is needed."""
-        self.by_output, self.p, self.r = (np.empty((count, classes), np.float32) for _ in range(3))
-        self.ones, self.starts = np.ones(classes, np.float32), np.arange(0, count * classes, classes)
-        self.alpha, self.half = alpha, 0.5 / count
+        self.by_output, self.p, self.q = (torch.empty(count, classes) for _ in range(3))
+        self.starts = np.arange(0, count * classes, classes)
+        self.alpha, self.half = alpha, np.float32(0.5 / count)
 
     def __call__(self, z: Tensor, rows: Tensor, y: Array) -> float:
         """Return the loss; ``rows`` become their own gradient."""
-        m, p, r = rows.numpy(), torch.from_numpy(self.p), torch.from_numpy(self.r)
-        by_output, alpha, half, places = torch.from_numpy(self.by_output), self.alpha, self.half, self.starts + y
-        torch.sub(z, z.amax(1, True), out=by_output)
-        np.exp(self.by_output, out=self.p)
-        total = np.vecdot(self.p, self.ones)[:, None]
-        rows.sub_(rows.amax(1, True))
-        np.exp(m, out=self.r)
-        learnt = np.vecdot(self.r, self.ones)[:, None]
-        p.mul_(torch.from_numpy(1 / total))
-        r.mul_(torch.from_numpy(alpha / learnt))
-        own, log_learnt = self.r.reshape(-1)[places] + (1 - alpha), np.log(learnt) - math.log(alpha)
-        flat = m.reshape(-1)
-        flat[places] = np.log(own) + log_learnt[:, 0]
-        rows.sub_(by_output)  # M but for what it has in common in a row, which cancels
-        of_rest, across, mine = np.vecdot(self.r, m), np.vecdot(self.p, m), (1 - alpha) * flat[places]
-        torch.mul(rows, -half, out=by_output).add_(torch.from_numpy((across + 1)[:, None] * np.float32(half)))
-        by_output.mul_(p).sub_(r, alpha=half)
-        self.by_output.reshape(-1)[places] -= half * (1 - alpha)
-        lost = self.p.reshape(-1)[places] * ((1 - alpha) / own)
-        rows.mul_(half).add_(torch.from_numpy((1 - lost - of_rest)[:, None] * np.float32(half / alpha)))
-        rows.mul_(r).sub_(p, alpha=half)
+        m, alpha, half, places = rows, self.alpha, self.half, self.starts + y
+        p, q = torch.softmax(z, 1, out=self.p), torch.softmax(rows, 1, out=self.q)
+        p_own, q_own, flat = (each.numpy().reshape(-1) for each in (p, q, m))
+        p_own, q_own = p_own[places], q_own[places]
+        own = q_own * alpha + np.float32(1 - alpha)
+        torch.sub(rows, z, out=m)
+        flat[places] += np.log(own / q_own) - math.log(alpha)
+        of_rest, across = np.vecdot(q.numpy(), m.numpy()), np.vecdot(p.numpy(), m.numpy())
+        value = (alpha * of_rest + (1 - alpha) * flat[places] - across).sum() * half
+        lost = p_own * ((1 - alpha) / own)
+        p.mul_(-half.item())
+        q.mul_(-half.item() * alpha)
+        m.sub_(_column(1 + across))
+        torch.addcmul(q, p, m, out=self.by_output)
+        self.by_output.numpy().reshape(-1)[places] -= half * np.float32(1 - alpha)
+        m.add_(_column((1 - lost) / alpha - of_rest + across + 1))
+        torch.addcmul(p, q, m, value=-1, out=m)
         flat[places] += half * lost
-        return float((of_rest + mine - across).sum() * half)
+        return float(value)
+
+
+def _column(numbers: Array) -> Tensor:
+    return torch.from_numpy(numbers.astype(np.float32, copy=False)).unsqueeze(1)
 
 
 def least(name: str, classes: int, batch: int) -> Callable[[], object]:
     """Return LLS with nothing around it, compared with the method itself."""
     method = built(name.split()[0], classes, {"rank": RANK} if "rank" in name else {})
     assert isinstance(method, LearnableSmoothing)
-    with torch.no_grad():
-        for learned in method.parameters():
-            learned.normal_(generator=torch.Generator().manual_seed(1)).mul_(0.5)
+    _drawn(method)
     output = torch.randn(batch, classes).requires_grad_()
     y, alpha = torch.randint(classes, (batch,)), method.smoothing.item()
     own, z, labels = Learnt(batch, classes, alpha), output.detach(), y.numpy()
     learned = [each.detach() for each in method.parameters()]
     rows, gradients = torch.empty(batch, classes), [torch.empty_like(each) for each in learned]
-    thin, by_thin = torch.empty(batch, RANK), torch.empty(batch, RANK)
+    thin = torch.empty(batch, RANK)
 
     def of_table() -> float:
         torch.index_select(learned[0], 0, y, out=rows)
@@ -87,22 +87,95 @@ def least(name: str, classes: int, batch: int) -> Callable[[], object]:
         gradients[0].zero_().index_add_(0, y, rows)
         return loss
 
+    @torch.no_grad()
     def of_factors() -> float:
         torch.index_select(learned[0], 0, y, out=thin)
-        torch.mm(thin, learned[1], out=rows)
-        loss = own(z, rows, labels)
-        torch.mm(rows, learned[1].T, out=by_thin)
-        torch.mm(thin.T, rows, out=gradients[1])
-        gradients[0].zero_().index_add_(0, y, by_thin)
+        made = product(thin, learned[1])
+        loss = own(z, made, labels)
+        gradients[1] = product(thin.T, made)
+        gradients[0].zero_().index_add_(0, y, product(made, learned[1].T))
         return loss
 
     call = of_factors if "rank" in name else of_table
-    _compare(method, output, y, call(), [torch.from_numpy(own.by_output), *gradients])
+    loss = call()
+    _compare(method, output, y, {}, loss, [own.by_output, *gradients])
     return call
 
 
-def _compare(method: Criterion, output: Tensor, y: Tensor, loss: float, gradients: list[Tensor]) -> None:
-    expected = method(output, y)
+def _drawn(method: Criterion) -> None:
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for learned in method.parameters():
+            learned.normal_(generator=generator).mul_(0.5)
+
+
+class Heads:
+    """The five terms of a label embedding network, τ being 2: gradients by z1, z2 and E[y], and by the second head.
+
+    Args:
+        count: samples.
+        classes: K.
+        cap: of the hinge.
+    """
+
+    def __init__(self, count: int, classes: int, cap: float) -> None:
+        """Take all memory that is needed."""
+        self.by_output, self.soft, self.q, self.by_second = (torch.empty(count, classes) for _ in range(4))
+        self.starts, self.share, self.cap = np.arange(0, count * classes, classes), 1 / count, cap
+
+    def __call__(self, z: Tensor, second: Tensor, rows: Tensor, y: Array) -> float:
+        """Return the loss; ``rows`` become their own gradient."""
+        share, places = self.share, self.starts + y
+        right = second.numpy().argmax(axis=1) == y
+        counted = (right / max(1, np.count_nonzero(right))).astype(np.float32)
+        p, soft = torch.softmax(z, 1, out=self.by_output), torch.softmax(rows, 1, out=self.soft)
+        q = torch.softmax(torch.mul(second, 0.5, out=self.q), 1, out=self.q)
+        other, total = torch.mul(q, q, out=self.by_second), np.vecdot(q.numpy(), q.numpy())
+        at = [each.numpy().reshape(-1)[places] for each in (z, p, rows, soft, other)]
+        lack, of_label, sure = at[0] - np.log(at[1]), at[2] - np.log(at[3]), at[4] / total
+        expected, told = np.vecdot(soft.numpy(), z.numpy()), np.vecdot(q.numpy(), rows.numpy())
+        excess = np.maximum(sure - self.cap, 0)
+        value = ((2 * lack - at[0] - expected - np.log(sure) + excess) * share + (of_label - told) * counted).sum()
+        slope = sure * (sure >= self.cap)
+        p.mul_(2 * share).add_(soft, alpha=-share)
+        p.numpy().reshape(-1)[places] -= np.float32(share)
+        other.mul_(_column((1 - slope) / total * share))
+        other.numpy().reshape(-1)[places] += (slope - 1) * share
+        torch.mul(soft, _column(counted), out=rows).addcmul_(q, _column(-counted))
+        return float(value)
+
+
+def least_of_heads(classes: int, batch: int) -> Callable[[], object]:
+    """Return a label embedding network's loss with nothing around it, compared with the method itself."""
+    method = built("labelemb", classes, {})
+    assert isinstance(method, LabelEmbedding)
+    _drawn(method)
+    output, features = torch.randn(batch, classes).requires_grad_(), torch.randn(batch, WIDTH)
+    y, own = torch.randint(classes, (batch,)), Heads(batch, classes, method.cap.item())
+    z, labels, rows = output.detach(), y.numpy(), torch.empty(batch, classes)
+    weight, bias, table = (
+        each.detach() for each in (method.second_head.weight, method.second_head.bias, method.embedding)
+    )
+    gradients = {name: torch.empty_like(each) for name, each in method.named_parameters()}
+
+    @torch.no_grad()
+    def call() -> float:
+        torch.index_select(table, 0, y, out=rows)
+        loss = own(z, product(features, weight.T, bias), rows, labels)
+        gradients["embedding"].zero_().index_add_(0, y, rows)
+        gradients["second_head.weight"] = product(features.T, own.by_second).T.contiguous()
+        torch.sum(own.by_second, 0, out=gradients["second_head.bias"])
+        return loss
+
+    loss = call()
+    _compare(method, output, y, {"features": features}, loss, [own.by_output, *gradients.values()])
+    return call
+
+
+def _compare(
+    method: Criterion, output: Tensor, y: Tensor, extras: dict[str, Tensor], loss: float, gradients: list[Tensor]
+) -> None:
+    expected = method(output, y, **extras)
     expected.backward()
     assert_close(torch.tensor(loss), expected.detach(), rtol=1e-4, atol=1e-5)
     for mine, learned in zip(gradients, [output, *method.parameters()], strict=True):

@@ -82,15 +82,17 @@ def _quick(alpha: float, terms: Sequence[float]) -> Callable[[Wide, Tensor, Tens
         p_own, q_own = do.at(p), do.at(q)
         t_own = q_own * alpha + (1 - alpha)
         gained = np.log(t_own / alpha) - log_of(q_own)  # what log t has at the class beyond log α·q
-        a = _weighed(do, logits, output, first, second)
+        c, lack = None, 0.0
+        if not alike:  # else what logits have beyond logarithms cancels
+            c = do.add_at_(_weighed(do, output, logits, third, fourth, do.new(p)), -fourth * gained)
+            lack = (do.at(logits) - np.log(q_own) - math.log(alpha)) * (fourth - first)
+            lack += (do.at(output) - log_of(p_own)) * (second - third)
+        a = _weighed(do, logits, output, first, second, do.gradient(1))  # logits may have been there
         a_own = do.at(a) + gained * first
         do.put_(a, a_own)
-        c = a if alike else do.add_at_(_weighed(do, output, logits, third, fourth), -fourth * gained)
+        c = a if c is None else c
         along, across = do.dot(q, a), do.dot(p, c)
-        values: Array = along * alpha + a_own * (1 - alpha) + across * sign
-        if not alike:  # else what logits have beyond logarithms cancels
-            values += (do.at(logits) - np.log(q_own) - math.log(alpha)) * (fourth - first)
-            values += (do.at(output) - log_of(p_own)) * (second - third)
+        values: Array = along * alpha + a_own * (1 - alpha) + across * sign + lack
         values /= abs(along) + abs(across) < FAR
         missing, share = p_own * ((1 - alpha) * fourth / t_own), scale * do.share
         do.times_(p, -share)
@@ -99,16 +101,16 @@ def _quick(alpha: float, terms: Sequence[float]) -> Callable[[Wide, Tensor, Tens
         to_output = do.blend(q, second, p, c, -sign, do.gradient(0))
         do.add_at_(to_output, second * (alpha - 1) * share)
         do.plus_(a, (fourth - missing) / alpha - along + (across - second * sign if alike else 0))
-        to_logits = do.blend(p, fourth, q, a, -1.0, do.gradient(1))
+        to_logits = do.blend(p, fourth, q, a, -1.0, a)
         do.add_at_(to_logits, missing * share)
         return values * scale
 
     return quick
 
 
-def _weighed(do: Wide, one: Tensor, other: Tensor, times: float, less: float) -> Tensor:
-    """Return ``times·one − less·other``."""
+def _weighed(do: Wide, one: Tensor, other: Tensor, times: float, less: float, into: Tensor) -> Tensor:
+    """Write ``times·one − less·other``."""
     if times == 0:
-        return do.difference(other, other, 1 + less)
-    found = do.difference(one, other, less / times)
+        return do.difference(other, other, 1 + less, into)
+    found = do.difference(one, other, less / times, into)
     return found if times == 1 else do.times_(found, times)

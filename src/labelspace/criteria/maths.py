@@ -239,9 +239,9 @@ class Wide(Maths[Tensor]):
         """Return torch's own: less than by its pieces, where these are not asked for."""
         return torch.softmax(z, 1, out=self.new(z) if into is None else into)
 
-    def difference(self, a: Tensor, b: Tensor, times: float = 1.0) -> Tensor:
-        """Return it in one pass."""
-        return torch.sub(a, b, alpha=times, out=self.new(a))
+    def difference(self, a: Tensor, b: Tensor, times: float = 1.0, into: Tensor | None = None) -> Tensor:
+        """Return it in one pass; it may be written into one of both."""
+        return torch.sub(a, b, alpha=times, out=self.new(a) if into is None else into)
 
     def positive(self, a: Tensor) -> Tensor:
         """Return it in one pass."""
@@ -252,7 +252,7 @@ class Wide(Maths[Tensor]):
         return torch.ops.aten.threshold_backward.grad_input(a, b, 0, grad_input=a)  # type: ignore[no-any-return]
 
     def blend(self, base: Tensor, weight: float, a: Tensor, b: Tensor, times: float, into: Tensor) -> Tensor:
-        """Write it in one pass, two where the base is to be weighed."""
+        """Write it in one pass, two where the base is to be weighed; it may be written into any of them."""
         if weight == 0:
             return self.times_(torch.mul(a, b, out=into), times)
         weighed = base if weight == 1 else torch.mul(base, weight, out=self.new(base))
