@@ -6,7 +6,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from labelspace import AdaptiveLabels
-from labelspace.criteria import nearness_kernel
+from labelspace.criteria import lwal, nearness_few, nearness_kernel
 from labelspace.criteria.nearness_kernel import Centres, Written, about
 
 
@@ -46,14 +46,18 @@ def test_distances_and_mixtures_are_those_of_rows_written_down(
     assert_close(centres.mixed(weights), product)
 
 
-@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("size", ["few", "products by torch", "written down", "many"])
 @pytest.mark.parametrize("wide", [6, 48])
 @pytest.mark.parametrize("options", [{}, {"grad": "detached"}, {"warmup": 1}])
 @pytest.mark.filterwarnings("ignore:AdaptiveLabels sees fewer")
 def test_the_same_as_by_terms(
-    monkeypatch: pytest.MonkeyPatch, options: dict[str, object], wide: int, many: bool
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, object], wide: int, size: str
 ) -> None:
-    if many:
+    if size == "products by torch":
+        monkeypatch.setattr(nearness_few, "MOST", 0)
+    if size in ("written down", "many"):
+        monkeypatch.setattr(lwal, "fits", lambda output, labels: False)
+    if size == "many":
         monkeypatch.setattr(nearness_kernel, "IN_CACHE", 0)
 
     def steps() -> list[Tensor]:

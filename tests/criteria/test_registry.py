@@ -18,6 +18,7 @@ HELPERS = {
     "known",
     "layout",
     "maths",
+    "nearness_few",
     "nearness_kernel",
     "options",
     "penalties",

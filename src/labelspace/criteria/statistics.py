@@ -35,6 +35,19 @@ class RowSum(NamedTuple):
 
 
 Observed = Mapping[str, Tensor | RowSum | float]  # of one batch, by name
+Commit = Callable[[], Mapping[str, Tensor]]
+
+
+class Learnt(NamedTuple):
+    """The loss of a batch of a method that commits in every step, which has what it learns of the batch on the way."""
+
+    loss: Tensor
+    commit: Commit  # what ``commit`` would return of this batch alone, without gradients; pure
+
+
+def parted(found: Tensor | Learnt | None) -> tuple[Tensor | None, Commit | None]:
+    """Return a loss, and what is committed with it where that came along."""
+    return found if isinstance(found, Learnt) else (found, None)
 
 
 @final
@@ -254,7 +267,9 @@ class StatisticsModule(OptionsModule):
         super().train(mode)
         return self
 
-    def _observe(self, rows: Rows) -> None:
+    def _observe(self, rows: Rows, commit: Commit | None = None) -> None:
+        if commit is not None:
+            return self._commit_at_once(commit)
         statistics, (output, y, valid, extras) = self.statistics, rows
         with torch.no_grad():
             index = extras.get("index") if extras else None
@@ -267,6 +282,13 @@ class StatisticsModule(OptionsModule):
                 self._commit_in_step(self.commit_every)
             elif not torch.compiler.is_compiling():
                 self.loop.observed(self, len(output), len(statistics.seen))
+
+    def _commit_at_once(self, commit: Commit) -> None:
+        statistics = self._modules["statistics"]  # a module looks long for an attribute that is one
+        assert isinstance(statistics, Statistics)
+        if statistics.saved:
+            statistics.clear()
+        self._rebind(commit())
 
     def _commit_in_step(self, every: int) -> None:
         # in a compiled step the choice is made by a tensor: a branch in Python would compile every step anew
