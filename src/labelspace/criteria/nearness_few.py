@@ -19,6 +19,7 @@ from labelspace.criteria.maths import Array, Narrow
 
 MOST = 2**18  # numbers of a product of matrices up to which numpy takes one thread for it, and less time than torch
 DIFFERENCES = 2**17  # numbers up to which they are written down, of every sample and class
+ONE_BY_ONE = "donot_use_mm_for_euclid_dist"
 NEAREST = 1e-6  # distances are no smaller, and have no gradient there
 
 
@@ -32,12 +33,8 @@ class ClassMeans(NamedTuple):
 
 def fits(output: Tensor, labels: Tensor) -> bool:
     """Return whether numpy is the faster one for points and labels, and can have them."""
-    (count, width), classes = output.shape, labels.shape[0]
-    if output.numel() > known.FEW or max(count, width) * classes > IN_CACHE:
-        return False
-    if width < divergences.WIDE and count * width * classes > DIFFERENCES:
-        return False
-    return labels.is_cpu and labels.dtype is output.dtype
+    few = output.numel() <= known.FEW and max(output.shape) * len(labels) <= IN_CACHE
+    return few and labels.is_cpu and labels.dtype is output.dtype
 
 
 def nearness_to_few(
@@ -160,20 +157,28 @@ def _values_and_slope(distances: Array, classes: Array, share: float) -> tuple[A
 
 
 def _distances(rows: Array, points: Array) -> Array:
-    """Return ``‖z − ŷ_k‖``, ``(K, n)``; of many dimensions as ``divergences.distances`` has them."""
-    if rows.shape[1] < divergences.WIDE:
+    """Return ``‖z − ŷ_k‖``, ``(K, n)``, as ``divergences.distances`` has them."""
+    if rows.shape[1] >= divergences.WIDE:
+        found = _by_product(rows, points)
+    elif rows.size * len(points) <= DIFFERENCES:
         differences = np.subtract(rows.T[:, :, None], points.T[:, None], order="C")
         differences *= differences
-        found: Array = np.add.reduce(differences, axis=0)
+        found = np.sqrt(np.add.reduce(differences, axis=0))
     else:
-        sizes = np.vecdot(rows, rows)[:, None] + np.vecdot(points, points)
-        product = torch.addmm(torch.from_numpy(sizes), torch.from_numpy(rows), torch.from_numpy(points).T, alpha=-2)
-        found, sizes = product.numpy(), sizes * 0.1
-        k, n = (found < sizes).nonzero()
-        between = rows[k] - points[n]
-        found[k, n] = np.vecdot(between, between)
-    np.sqrt(found, out=found)
+        found = torch.cdist(torch.from_numpy(rows), torch.from_numpy(points), compute_mode=ONE_BY_ONE).numpy()
     return np.maximum(found, NEAREST, out=found)
+
+
+def _by_product(rows: Array, points: Array) -> Array:
+    """Return distances by one matrix product; where it would lose digits, one by one."""
+    sizes = np.vecdot(rows, rows)[:, None] + np.vecdot(points, points)
+    given = torch.from_numpy(sizes), torch.from_numpy(rows), torch.from_numpy(points).T
+    squared: Array = torch.addmm(*given, alpha=-2).numpy()
+    sizes *= 0.1
+    k, n = (squared < sizes).nonzero()
+    between = rows[k] - points[n]
+    squared[k, n] = np.vecdot(between, between)
+    return np.sqrt(squared, out=squared)
 
 
 def _product(a: Array, b: Array) -> Array:

@@ -56,6 +56,7 @@ class OnlineSmoothing(Criterion):
     smooths = "learning"
     tuned = Tuned("smoothing", "σ", (0.1, 0.3, 0.5, 0.7, 0.9))
     scope = "sample"
+    additive = True
     class_axes = {"output": (1,), "label_matrix": (0, 1), "statistics.mass": (0, 1), "statistics.count": (0,)}
     presets = {
         "paper": {"start": "uniform"},
@@ -118,9 +119,13 @@ class OnlineSmoothing(Criterion):
         if may_look_at(output):
             classes = label.numpy()
             places = (likeliest(output) == classes).nonzero()[0]
-            row, p = torch.from_numpy(classes[places]), output.index_select(0, torch.from_numpy(places)).softmax(dim=1)
-            count = RowSum(row, p.new_ones(len(places)))
-            return {"mass": RowSum(row, p), "count": count, "seen": float(np.count_nonzero(classes >= 0))}
+            p = output.resolve_neg().numpy()[places]
+            p -= np.maximum.reduce(p, axis=1, keepdims=True)
+            np.exp(p, out=p)
+            p /= np.add.reduce(p, axis=1, keepdims=True)
+            row, mass = torch.from_numpy(classes[places]), torch.from_numpy(p)
+            count = RowSum(row, mass.new_ones(len(row)))
+            return {"mass": RowSum(row, mass), "count": count, "seen": float(np.count_nonzero(classes >= 0))}
         seen = (label >= 0).sum().to(output.dtype)
         right = (output.argmax(dim=-1) == label).to(output.dtype)
         row = label.clamp_min(0)
