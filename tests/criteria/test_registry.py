@@ -29,6 +29,7 @@ HELPERS = {
     "statistics",
     "targets",
     "voices",
+    "waiting",
 }
 
 

@@ -9,12 +9,13 @@ import torch
 from torch import Tensor
 
 from labelspace import _checks
-from labelspace._devices import may_look_at
+from labelspace._devices import IN_CACHE, may_look_at
 from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
 from labelspace.criteria.maths import Array
-from labelspace.criteria.nearness_few import ClassMeans, fits, nearness_to_few
-from labelspace.criteria.nearness_kernel import nearness
+from labelspace.criteria.nearness_few import fits, nearness_to_few
+from labelspace.criteria.nearness_kernel import ClassMeans, nearness
+from labelspace.criteria.scratch import LENT
 from labelspace.criteria.soundness import Rows
 from labelspace.criteria.statistics import Learnt, RowSum
 from labelspace.space import LabelSpace
@@ -176,9 +177,10 @@ class AdaptiveLabels(Criterion):
             labels = torch.where(update & (counts > 0), sums / counts.clamp_min(1), before.to(output.dtype))
             return self._nearness(output, y, labels).values
 
-        if not few:
-            return nearness(output, y, before, update, through, share, careful)
-        loss, means = nearness_to_few(output, y, before, update, through, share, careful)
+        kernel = nearness_to_few if few else nearness
+        loss, means = kernel(output, y, before, update, through, share, careful)
+        if before.dtype is not output.dtype:  # sums have more digits than these means
+            return loss
         return Learnt(loss, lambda: self._committed_means(means, update))
 
     def _nearness(self, output: Tensor, y: Tensor, labels: Tensor) -> Term:
@@ -229,7 +231,10 @@ class AdaptiveLabels(Criterion):
         """Return the labels of this step, the running means, and the next step's number."""
         sums, counts = gathered["sums"], gathered["counts"]
         if may_look_at(counts) and not self.memory and int((counts > 0).sum()) < len(counts):
-            return self._committed_rows(sums, counts)
+            places = counts.nonzero().squeeze(1)
+            added = counts[places, None]
+            means = sums.index_select(0, places) / added
+            return self._committed_means(ClassMeans(places.numpy(), means.numpy(), added.numpy()), self._is_due())
         mean, total = self._joined(sums, counts)
         return {
             "label_matrix": self._updated(sums, counts),
@@ -238,22 +243,8 @@ class AdaptiveLabels(Criterion):
             "step": self.step + 1,
         }
 
-    def _committed_rows(self, sums: Tensor, counts: Tensor) -> dict[str, Tensor]:
-        """Return the same where few classes are in the batch, looking at theirs alone."""
-        rows = counts.nonzero().squeeze(1)
-        sums, added = sums.index_select(0, rows), counts[rows, None]
-        old = self.decay * self.running_count.to(sums.dtype)
-        before = self.running_mean.index_select(0, rows)
-        running = (old[rows, None] * before + sums) / (old[rows, None] + added)
-        new = {"running_mean": self.running_mean.to(sums.dtype).index_copy(0, rows, running), "step": self.step + 1}
-        if len(rows):
-            new["running_count"] = old + counts
-        if self._is_due():
-            new["label_matrix"] = self.label_matrix.to(sums.dtype).index_copy(0, rows, sums / added)
-        return new
-
     def _committed_means(self, batch: ClassMeans, update: bool) -> dict[str, Tensor]:
-        """Return the same of one batch, whose classes alone are computed anew; on the CPU."""
+        """Return the same of a batch on the CPU, of which the classes alone are computed anew."""
         places, means, counts = batch
         mean, total = self._held("running_mean").numpy(), self._held("running_count").numpy() * self.value("decay")
         old, before = (total, mean) if places is None else (total[places], mean[places])
@@ -262,10 +253,11 @@ class AdaptiveLabels(Criterion):
         running = old * before
         running += counts * means
         running /= added
-        new = {"running_mean": _written(mean, places, running), "running_count": _written(total, places, added[:, 0])}
+        new = {"running_mean": _written(mean, places, running), "step": np.asarray(self._held("step").item() + 1)}
+        if len(counts):
+            new["running_count"] = _written(total, places, added[:, 0])
         if update:
             new["label_matrix"] = _written(self._held("label_matrix").numpy(), places, means)
-        new["step"] = np.asarray(self._held("step").item() + 1)
         return {name: torch.from_numpy(each) for name, each in new.items()}
 
     def _held(self, name: str) -> Tensor:
@@ -350,9 +342,13 @@ def _written(table: Array, places: Array | None, rows: Array) -> Array:
     """Return a table with new rows: a copy, since the last loss may hold the old one."""
     if places is None:
         return rows
-    table = table.copy()
-    table[places] = rows
-    return table
+    if table.size > IN_CACHE:  # of which new memory would take longer than the copy
+        new: Array = LENT.take(table.shape, torch.from_numpy(table).dtype).numpy()
+        np.copyto(new, table)
+    else:
+        new = table.copy()
+    new[places] = rows
+    return new
 
 
 def _tiny(like: Tensor) -> float:

@@ -16,19 +16,12 @@ from torch import Tensor
 from labelspace._devices import IN_CACHE
 from labelspace.criteria import divergences, known
 from labelspace.criteria.maths import Array, Narrow
+from labelspace.criteria.nearness_kernel import ClassMeans
 
 MOST = 2**18  # numbers of a product of matrices up to which numpy takes one thread for it, and less time than torch
 DIFFERENCES = 2**17  # numbers up to which they are written down, of every sample and class
 ONE_BY_ONE = "donot_use_mm_for_euclid_dist"
 NEAREST = 1e-6  # distances are no smaller, and have no gradient there
-
-
-class ClassMeans(NamedTuple):
-    """What a batch has of its classes."""
-
-    places: Array | None  # (p,), which classes these are; None where they are all
-    means: Array  # (p, D)
-    counts: Array  # (p, 1), none of them 0
 
 
 def fits(output: Tensor, labels: Tensor) -> bool:
@@ -114,7 +107,7 @@ class _Batch(NamedTuple):
         to_means = self.means * np.add.reduce(slope, axis=1)[:, None]
         to_means -= _product(slope, self.points)
         to_means /= self.counts
-        return to_means.take(self.classes, axis=0)
+        return to_means.take(self.classes, axis=0)  # type: ignore[no-any-return]
 
 
 def _class_sums(points: Array, classes: Array, count: int) -> tuple[Array, Array]:
@@ -184,5 +177,5 @@ def _by_product(rows: Array, points: Array) -> Array:
 def _product(a: Array, b: Array) -> Array:
     """Return a product of matrices, by numpy where that has one thread like its caller."""
     if len(a) * b.size <= MOST:
-        return a @ b  # type: ignore[no-any-return]
+        return a @ b
     return torch.mm(torch.from_numpy(a), torch.from_numpy(b)).numpy()

@@ -174,7 +174,7 @@ class Statistics(nn.Module):
 
     def clear(self) -> None:
         """Forget what was observed; the memory stays."""
-        self.alone, self.saved = False, {}
+        self.alone, self.saved, self.waiting.count = False, {}, 0
         self.sums = {name: torch.zeros_like(total) for name, total in self.sums.items()}
         if self.tables:
             self.tables = {name: torch.zeros_like(table) for name, table in self.tables.items()}
@@ -316,11 +316,19 @@ class StatisticsModule(OptionsModule):
 
     def _observe(self, rows: Rows, commit: Commit | None = None) -> None:
         if commit is not None:
-            return self._commit_at_once(commit)
+            self._commit_at_once(commit)
+        elif self.additive and self.commit_every is None and rows.valid is None and self._waits(rows):
+            self.loop.observed(self, len(rows.output), 0)
+        else:
+            self._observe_now(rows)
+
+    def _waits(self, rows: Rows) -> bool:
+        """Keep a batch that looks like others until sums are asked for."""
+        hard = rows.y.ndim == 1 and may_look_at(rows.output)
+        return hard and self.statistics.later(self.observe, rows.output, rows.y)
+
+    def _observe_now(self, rows: Rows) -> None:
         statistics, (output, y, valid, extras) = self.statistics, rows
-        if self.additive and self.commit_every is None and valid is None and y.ndim == 1 and may_look_at(output):
-            if statistics.later(self.observe, output, y):
-                return self.loop.observed(self, len(output), 0)
         with torch.no_grad():
             index = extras.get("index") if extras else None
             place = None if index is None else index.long()
