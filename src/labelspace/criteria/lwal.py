@@ -168,7 +168,9 @@ class AdaptiveLabels(Criterion):
         self._warn_once(len(output))
         before, update, through = self._held("label_matrix"), self._is_due(), self.grad == "through"
         few = fits(output, before)
-        y = y.clone() if few else y  # whatever becomes of the labels, gradients are those of the loss
+        y = (
+            torch.from_numpy(y.numpy().copy()) if few else y
+        )  # whatever becomes of the labels, gradients are those of the loss
 
         def careful(output: Tensor) -> Tensor:
             # from what was there at the time of the loss: by now the labels are committed and the step is another

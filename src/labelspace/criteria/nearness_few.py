@@ -7,7 +7,7 @@ kept for the next labels.
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -51,12 +51,13 @@ def nearness_to_few(
         batch = _Batch.of(output.T if do.first else output, classes, len(before))
         found[:] = [batch.seen()]
         rows = batch.labels(before, update)
-        values, slope = _values_and_slope(_distances(rows, batch.points), classes, share)
+        values, slope = _values_and_slope(_distances(rows, batch.points), batch.member)
         gradient = do.gradient(0).T if do.first else do.gradient(0)
         np.multiply(batch.points, np.add.reduce(slope, axis=0)[:, None], out=gradient)
         gradient -= _product(slope.T, rows)
         if update and through:
             gradient += batch.through_means(slope)
+        gradient *= share
         return values
 
     loss = known.known(quick, careful, None, share, output)
@@ -69,6 +70,7 @@ class _Batch(NamedTuple):
     middle: Array  # (D,)
     points: Array  # (n, D)
     classes: Array  # (n,)
+    member: Array  # (K, n), 1 for the class of a sample
     places: Array | None  # (p,), the classes that are there; None where all are
     counts: Array  # (K, 1), at least 1
     means: Array  # (K, D), 0 of classes that are not there
@@ -79,13 +81,16 @@ class _Batch(NamedTuple):
         middle = np.add.reduce(output, axis=0)
         middle /= len(output)
         points = output - middle
-        means, numbers = _class_sums(points, classes, count)
-        places = numbers.nonzero()[0]
-        counts = numbers.astype(points.dtype)[:, None]
-        if len(places) < count:
+        member = np.equal(_numbers(count), classes).astype(points.dtype)
+        counts = np.add.reduce(member, axis=1, keepdims=True)
+        if np.add.reduce(counts, axis=None) < len(classes):
+            raise IndexError("a label that is no class")
+        means = _class_sums(points, classes, member)
+        places = None if counts[counts.argmin()] else counts.nonzero()[0]
+        if places is not None:
             np.maximum(counts, 1, out=counts)
         means /= counts
-        return cls(middle, points, classes, places if len(places) < count else None, counts, means)
+        return cls(middle, points, classes, member, places, counts, means)
 
     def seen(self) -> ClassMeans:
         """Return the means where they are."""
@@ -110,39 +115,30 @@ class _Batch(NamedTuple):
         return to_means.take(self.classes, axis=0)  # type: ignore[no-any-return]
 
 
-def _class_sums(points: Array, classes: Array, count: int) -> tuple[Array, Array]:
-    """Return the sum of each class and the number of its samples; a label that is no class is an IndexError."""
-    member = _identity(count, points.dtype).take(classes, axis=0)
-    try:
-        numbers = np.bincount(classes, minlength=count)
-    except ValueError as error:  # of those that numpy counts from the end
-        raise IndexError(str(error)) from error
-    if count * points.size <= MOST:
-        return member.T @ points, numbers
+def _class_sums(points: Array, classes: Array, member: Array) -> Array:
+    if points.size * len(member) <= MOST:
+        return member @ points
     samples = torch.from_numpy(points)
-    sums = samples.new_zeros(count, points.shape[1]).index_add_(0, torch.from_numpy(classes), samples)
-    return sums.numpy(), numbers
+    sums = samples.new_zeros(len(member), points.shape[1])
+    return sums.index_add_(0, torch.from_numpy(classes), samples).numpy()
 
 
 @lru_cache(maxsize=4)
-def _identity(classes: int, kind: "np.dtype[Any]") -> Array:
-    return np.eye(classes, dtype=kind)
+def _numbers(classes: int) -> Array:
+    return np.arange(classes)[:, None]
 
 
-def _values_and_slope(distances: Array, classes: Array, share: float) -> tuple[Array, Array]:
-    """Return ``d_y + log Σ_k e^{−d_k}`` of every sample, and ``share·(δ_y − p)/d``, ``(K, n)``."""
-    count = len(classes)
-    places = classes * count
-    places += np.arange(count)
+def _values_and_slope(distances: Array, member: Array) -> tuple[Array, Array]:
+    """Return ``d_y + log Σ_k e^{−d_k}`` of every sample, and ``(δ_y − p)/d``, ``(K, n)``."""
     nearest = np.minimum.reduce(distances, axis=0)
     slope = nearest - distances
     np.exp(slope, out=slope)
     total = np.add.reduce(slope, axis=0)
     values = np.log(total)
-    values += distances.take(places)
+    values += np.add.reduce(member * distances, axis=0)
     values -= nearest
-    slope *= -share / total
-    slope.reshape(-1)[places] += share
+    slope /= total
+    np.subtract(member, slope, out=slope)
     slope /= distances
     if nearest[nearest.argmin()] <= NEAREST:
         slope[distances <= NEAREST] = 0

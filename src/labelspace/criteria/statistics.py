@@ -384,4 +384,7 @@ class StatisticsModule(OptionsModule):
             elif name in self._parameters:
                 _sharded.put(value, self.get_parameter(name))
             else:
-                self._buffers[name] = value.to(self._buffers[name])  # a module looks long for where a name belongs
+                held = self._buffers[name]  # a module looks long for where a name belongs
+                assert held is not None
+                alike = value.dtype is held.dtype and value.device == held.device
+                self._buffers[name] = value if alike else value.to(held)
