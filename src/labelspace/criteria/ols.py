@@ -160,10 +160,8 @@ class OnlineSmoothing(Criterion):
 def _of_right(output: Tensor, classes: Array) -> Observed:
     """Return the statistics where values may be looked at: softmax is computed of those that are right alone."""
     places = (likeliest(output) == classes).nonzero()[0]
-    p = output.resolve_neg().numpy()[places]
-    p -= np.maximum.reduce(p, axis=1, keepdims=True)
-    np.exp(p, out=p)
-    p /= np.add.reduce(p, axis=1, keepdims=True)
-    row, mass = torch.from_numpy(classes[places]), torch.from_numpy(p)
+    # by torch, to the bits that other devices have
+    mass = output.index_select(0, torch.from_numpy(places)).softmax(dim=1)
+    row = torch.from_numpy(classes[places])
     count = RowSum(row, mass.new_ones(len(row)))
     return {"mass": RowSum(row, mass), "count": count, "seen": float(np.count_nonzero(classes >= 0))}
