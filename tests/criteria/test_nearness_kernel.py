@@ -6,7 +6,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from labelspace import AdaptiveLabels
-from labelspace.criteria import nearness_kernel
+from labelspace.criteria import lwal, nearness_few, nearness_kernel
 from labelspace.criteria.nearness_kernel import Centres, Written, about
 
 
@@ -46,14 +46,18 @@ def test_distances_and_mixtures_are_those_of_rows_written_down(
     assert_close(centres.mixed(weights), product)
 
 
-@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("size", ["few", "products by torch", "written down", "many"])
 @pytest.mark.parametrize("wide", [6, 48])
 @pytest.mark.parametrize("options", [{}, {"grad": "detached"}, {"warmup": 1}])
 @pytest.mark.filterwarnings("ignore:AdaptiveLabels sees fewer")
 def test_the_same_as_by_terms(
-    monkeypatch: pytest.MonkeyPatch, options: dict[str, object], wide: int, many: bool
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, object], wide: int, size: str
 ) -> None:
-    if many:
+    if size == "products by torch":
+        monkeypatch.setattr(nearness_few, "MOST", 0)
+    if size in ("written down", "many"):
+        monkeypatch.setattr(lwal, "fits", lambda output, labels: False)
+    if size == "many":
         monkeypatch.setattr(nearness_kernel, "IN_CACHE", 0)
 
     def steps() -> list[Tensor]:
@@ -67,3 +71,38 @@ def test_the_same_as_by_terms(
     quick = steps()
     monkeypatch.setattr(AdaptiveLabels, "summed", lambda *arguments, **more: None)
     assert_close(quick, steps())
+
+
+@pytest.mark.parametrize("wrong", [3, 2**40, -1, -7])
+def test_a_label_that_is_no_class_is_refused_and_leaves_no_trace(wrong: int) -> None:
+    criterion = AdaptiveLabels(3)
+    before = {name: value.clone() for name, value in criterion.state_dict().items()}
+    with pytest.raises(ValueError, match=f"class indices from 0 to 2.*Got {wrong}"):
+        criterion(drawn(6, 3).float().requires_grad_(), torch.tensor([0, 1, 2, 2, 1, wrong]))
+    assert_close(dict(criterion.state_dict()), before)
+
+
+def test_labels_of_a_batch_are_means_that_a_checkpoint_goes_on_with() -> None:
+    whole, resumed = AdaptiveLabels(4), AdaptiveLabels(4)
+    for step in range(6):
+        output, y = drawn(12, 4, seed=step).float(), torch.arange(12) % (3 + step % 2)
+        for criterion in (whole, resumed):
+            criterion(output.clone().requires_grad_(), y)
+        saved, resumed = resumed.state_dict(), AdaptiveLabels(4)
+        resumed.load_state_dict(saved)
+        assert saved["step"].item() == step + 1
+    assert_close(dict(resumed.state_dict()), dict(whole.state_dict()), rtol=0, atol=0)
+    means = torch.stack([output[y == label].mean(dim=0) for label in range(4)])
+    assert_close(whole.label_matrix, means)
+
+
+def test_a_state_that_was_taken_is_not_written_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lwal, "IN_CACHE", 0)  # new tables are in memory that nobody holds
+    criterion, y = AdaptiveLabels(4), torch.tensor([0, 0, 1, 1, 2, 2, 2, 2])
+    taken, copies, losses = [], [], []
+    for step in range(5):
+        taken.append(criterion.state_dict())
+        copies.append({name: value.clone() for name, value in taken[-1].items()})
+        losses.append(criterion(drawn(8, 4, seed=step).float().requires_grad_(), y))
+    for state, copy in zip(taken, copies, strict=True):
+        assert_close(dict(state), copy, rtol=0, atol=0)

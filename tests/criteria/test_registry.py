@@ -18,6 +18,7 @@ HELPERS = {
     "known",
     "layout",
     "maths",
+    "nearness_few",
     "nearness_kernel",
     "options",
     "penalties",
@@ -28,6 +29,7 @@ HELPERS = {
     "statistics",
     "targets",
     "voices",
+    "waiting",
 }
 
 

@@ -19,7 +19,7 @@ from labelspace.criteria.class_order import OrdersLabels, class_weight
 from labelspace.criteria.described import described
 from labelspace.criteria.layout import Batch, Layout, check_device, is_plain, is_plain_beside, likeliest, no_autocast
 from labelspace.criteria.soundness import Rows, only_sound
-from labelspace.criteria.statistics import Statistics, StatisticsModule
+from labelspace.criteria.statistics import Learnt, Statistics, StatisticsModule, parted
 from labelspace.criteria.targets import IGNORED, Common, Labels, Reduction, Share, Term, Tuned, with_common
 from labelspace.criteria.voices import Loop
 from labelspace.space import LabelSpace
@@ -171,7 +171,7 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
         """
         return None
 
-    def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | None:
+    def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | Learnt | None:
         """Return ``Σ share·values`` of the terms in one go, where a method has a faster way to that; pure.
 
         It is asked only where values can be looked at; what it returns is left alone unless it is finite, so infinite
@@ -366,14 +366,14 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
                 return None
             given = {"features": features}
         try:
-            loss = self.summed(output, y, 1 / y.shape[0], **given)
+            loss, commit = parted(self.summed(output, y, 1 / y.shape[0], **given))
         except (IndexError, RuntimeError):
             return None  # a sample to be left out, no class, another device: masked, or refused in words
         if loss is None or not math.isfinite(loss.item()):
             return None
         if self.observes and self.training and torch.is_grad_enabled():
             rows = Rows(output, y, None, given)
-            self._observe(self.sound(rows) if given else rows)
+            self._observe(self.sound(rows) if given else rows, commit)
         return loss
 
     def _at_once(self, batch: Batch) -> Tensor | None:
@@ -388,7 +388,7 @@ class Criterion(StatisticsModule, metaclass=OrdersLabels):
         if batch.valid is not None and not targets.is_soft(y):
             y = y.clamp_min(0)
         share = reducing.shares(batch, self._buffers["weight"], self.reduction)
-        loss = self.summed(batch.output, y, share, **batch.extras)
+        loss, _ = parted(self.summed(batch.output, y, share, **batch.extras))
         return loss if loss is not None and math.isfinite(loss.item()) else None
 
     def _reduced(self, terms: Sequence[Term], batch: Batch) -> Tensor:

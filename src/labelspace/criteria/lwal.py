@@ -4,16 +4,20 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Literal, Unpack, final
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from labelspace import _checks
-from labelspace._devices import may_look_at
+from labelspace._devices import IN_CACHE, may_look_at
 from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
-from labelspace.criteria.nearness_kernel import nearness
+from labelspace.criteria.maths import Array
+from labelspace.criteria.nearness_few import fits, nearness_to_few
+from labelspace.criteria.nearness_kernel import ClassMeans, nearness
+from labelspace.criteria.scratch import LENT
 from labelspace.criteria.soundness import Rows
-from labelspace.criteria.statistics import RowSum
+from labelspace.criteria.statistics import Learnt, RowSum
 from labelspace.space import LabelSpace
 
 
@@ -156,13 +160,17 @@ class AdaptiveLabels(Criterion):
             labels = torch.where(self.repel > 0, labels, before) if self.order == "as printed" else before
         return [self._nearness(output, y, labels), self._repelled(unit, member, units, counts.sum())]
 
-    def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | None:
+    def summed(self, output: Tensor, y: Tensor, share: Share) -> Tensor | Learnt | None:
         """Return the same by a kernel; mixed or weighed labels, memory and the repel term have none."""
         alone = self.training and self.order == "update first" and not self.memory and self.value("repel") == 0
         if not alone or isinstance(share, Tensor) or targets.is_soft(y):
             return None
         self._warn_once(len(output))
-        before, update, through = self.label_matrix, self._is_due(), self.grad == "through"
+        before, update, through = self._held("label_matrix"), self._is_due(), self.grad == "through"
+        few = fits(output, before)
+        y = (
+            torch.from_numpy(y.numpy().copy()) if few else y
+        )  # whatever becomes of the labels, gradients are those of the loss
 
         def careful(output: Tensor) -> Tensor:
             # from what was there at the time of the loss: by now the labels are committed and the step is another
@@ -171,7 +179,11 @@ class AdaptiveLabels(Criterion):
             labels = torch.where(update & (counts > 0), sums / counts.clamp_min(1), before.to(output.dtype))
             return self._nearness(output, y, labels).values
 
-        return nearness(output, y, before, update, through, share, careful)
+        kernel = nearness_to_few if few else nearness
+        loss, means = kernel(output, y, before, update, through, share, careful)
+        if before.dtype is not output.dtype:  # sums have more digits than these means
+            return loss
+        return Learnt(loss, lambda: self._committed_means(means, update))
 
     def _nearness(self, output: Tensor, y: Tensor, labels: Tensor) -> Term:
         log_p = torch.log_softmax(-divergences.euclidean(output, labels), dim=-1)
@@ -182,7 +194,7 @@ class AdaptiveLabels(Criterion):
 
     def _is_due(self) -> bool:
         """Return the same where the step may be looked at, which takes a fraction of the time."""
-        late = int(self.step) - self.warmup
+        late = int(self._held("step").item()) - self.warmup
         return late >= 0 and late % self.every == 0
 
     def _updated(self, sums: Tensor, counts: Tensor) -> Tensor:
@@ -221,7 +233,10 @@ class AdaptiveLabels(Criterion):
         """Return the labels of this step, the running means, and the next step's number."""
         sums, counts = gathered["sums"], gathered["counts"]
         if may_look_at(counts) and not self.memory and int((counts > 0).sum()) < len(counts):
-            return self._committed_rows(sums, counts)
+            places = counts.nonzero().squeeze(1)
+            added = counts[places, None]
+            means = sums.index_select(0, places) / added
+            return self._committed_means(ClassMeans(places.numpy(), means.numpy(), added.numpy()), self._is_due())
         mean, total = self._joined(sums, counts)
         return {
             "label_matrix": self._updated(sums, counts),
@@ -230,19 +245,28 @@ class AdaptiveLabels(Criterion):
             "step": self.step + 1,
         }
 
-    def _committed_rows(self, sums: Tensor, counts: Tensor) -> dict[str, Tensor]:
-        """Return the same where few classes are in the batch, looking at theirs alone."""
-        rows = counts.nonzero().squeeze(1)
-        sums, added = sums.index_select(0, rows), counts[rows, None]
-        old = self.decay * self.running_count.to(sums.dtype)
-        before = self.running_mean.index_select(0, rows)
-        running = (old[rows, None] * before + sums) / (old[rows, None] + added)
-        new = {"running_mean": self.running_mean.to(sums.dtype).index_copy(0, rows, running), "step": self.step + 1}
-        if len(rows):
-            new["running_count"] = old + counts
-        if self._is_due():
-            new["label_matrix"] = self.label_matrix.to(sums.dtype).index_copy(0, rows, sums / added)
-        return new
+    def _committed_means(self, batch: ClassMeans, update: bool) -> dict[str, Tensor]:
+        """Return the same of a batch on the CPU, of which the classes alone are computed anew."""
+        places, means, counts = batch
+        mean, total = self._held("running_mean").numpy(), self._held("running_count").numpy() * self.value("decay")
+        old, before = (total, mean) if places is None else (total[places], mean[places])
+        old = old[:, None]
+        added = old + counts
+        running = old * before
+        running += counts * means
+        running /= added
+        new = {"running_mean": _written(mean, places, running), "step": np.asarray(self._held("step").item() + 1)}
+        if len(counts):
+            new["running_count"] = _written(total, places, added[:, 0])
+        if update:
+            new["label_matrix"] = _written(self._held("label_matrix").numpy(), places, means)
+        return {name: torch.from_numpy(each) for name, each in new.items()}
+
+    def _held(self, name: str) -> Tensor:
+        """Return a buffer; a module looks long for an attribute that is one."""
+        found = self._buffers[name]
+        assert found is not None
+        return found
 
     def renew(self) -> dict[str, Tensor]:
         """Return the step with which the next epoch starts."""
@@ -278,7 +302,7 @@ class AdaptiveLabels(Criterion):
     def _warn_once(self, rows: int) -> None:
         if torch.compiler.is_compiling() or self._warned or self.memory:
             return
-        if rows * self.ranks.size() < 2 * len(self.names):
+        if rows < 2 * len(self.names) and rows * self.ranks.size() < 2 * len(self.names):
             self._warned = True
             text = "AdaptiveLabels sees fewer than 2 samples of a class in a batch on average, so its means are noise"
             warnings.warn(
@@ -314,6 +338,19 @@ def _start(classes: int, width: int) -> Tensor:
     # fewer dimensions than classes: corners run out, random directions keep labels apart
     generator = torch.Generator().manual_seed(0)
     return torch.nn.functional.normalize(torch.randn(classes, width, generator=generator), dim=1)
+
+
+def _written(table: Array, places: Array | None, rows: Array) -> Array:
+    """Return a table with new rows: a copy, since the last loss may hold the old one."""
+    if places is None:
+        return rows
+    if table.size > IN_CACHE:  # of which new memory would take longer than the copy
+        new: Array = LENT.take(table.shape, torch.from_numpy(table).dtype).numpy()
+        np.copyto(new, table)
+    else:
+        new = table.copy()
+    new[places] = rows
+    return new
 
 
 def _tiny(like: Tensor) -> float:

@@ -14,10 +14,18 @@ from labelspace.criteria.maths import Array, Wide
 from labelspace.criteria.products import product
 
 
+class ClassMeans(NamedTuple):
+    """What a batch has of its classes."""
+
+    places: Array | None  # (p,), which classes these are; None where they are all
+    means: Array  # (p, D)
+    counts: Array  # (p, 1), none of them 0
+
+
 def nearness(
     output: Tensor, y: Tensor, labels: Tensor, update: bool, through: bool, share: float, careful: Callable[..., Tensor]
-) -> Tensor:
-    """Return ``Σ share·(d_y + log Σ_k e^{−d_k})``, ``d_k = ‖z − ŷ_k‖``, ŷ of the classes in the batch their means.
+) -> tuple[Tensor, ClassMeans]:
+    """Return ``Σ share·(d_y + log Σ_k e^{−d_k})``, ``d_k = ‖z − ŷ_k‖``, and the means ŷ of the classes in the batch.
 
     With ``w = (δ_y − p)/d`` the gradient by z is ``(Σ_k w_k)·z − Σ_k w_k·ŷ_k``, by ŷ_k
     ``(Σ_n w_nk)·ŷ_k − Σ_n w_nk·z_n``,
@@ -32,6 +40,7 @@ def nearness(
         share: of each sample.
         careful: gives the values, differentiable.
     """
+    found: list[ClassMeans] = []
     present, member, counts = y.unique(return_inverse=True, return_counts=True)  # type: ignore[no-untyped-call]
 
     def quick(do: Wide, output: Tensor) -> Array:
@@ -40,6 +49,7 @@ def nearness(
         output = output - middle
         times = counts.to(output.dtype).unsqueeze(1)
         means = output.new_zeros(len(present), output.shape[1]).index_add_(0, member, output) / times
+        found[:] = [ClassMeans(present.numpy(), (means + middle).numpy(), times.numpy())]
         places, new = (present, means) if update else (present[:0], means[:0])
         centres = about(labels.to(output.dtype), middle, places, new)
         distances = centres.distances(output)
@@ -56,7 +66,8 @@ def nearness(
             gradient += (to_means / times).index_select(0, member)
         return values
 
-    return known(quick, careful, y, share, output, whole=True)
+    loss = known(quick, careful, y, share, output, whole=True)
+    return loss, found.pop()
 
 
 class Written(NamedTuple):

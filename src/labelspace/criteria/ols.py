@@ -12,6 +12,7 @@ from labelspace._devices import may_look_at
 from labelspace.criteria import divergences, kernels, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
 from labelspace.criteria.known import likeliest
+from labelspace.criteria.maths import Array
 from labelspace.criteria.statistics import Observed, RowSum
 from labelspace.space import LabelSpace, kept_mass
 
@@ -56,6 +57,7 @@ class OnlineSmoothing(Criterion):
     smooths = "learning"
     tuned = Tuned("smoothing", "σ", (0.1, 0.3, 0.5, 0.7, 0.9))
     scope = "sample"
+    additive = True
     class_axes = {"output": (1,), "label_matrix": (0, 1), "statistics.mass": (0, 1), "statistics.count": (0,)}
     presets = {
         "paper": {"start": "uniform"},
@@ -116,11 +118,7 @@ class OnlineSmoothing(Criterion):
         """Return the summed softmax and the number of correctly classified samples of each class."""
         label = targets.hard(y)
         if may_look_at(output):
-            classes = label.numpy()
-            places = (likeliest(output) == classes).nonzero()[0]
-            row, p = torch.from_numpy(classes[places]), output.index_select(0, torch.from_numpy(places)).softmax(dim=1)
-            count = RowSum(row, p.new_ones(len(places)))
-            return {"mass": RowSum(row, p), "count": count, "seen": float(np.count_nonzero(classes >= 0))}
+            return _of_right(output, label.numpy())
         seen = (label >= 0).sum().to(output.dtype)
         right = (output.argmax(dim=-1) == label).to(output.dtype)
         row = label.clamp_min(0)
@@ -157,3 +155,13 @@ class OnlineSmoothing(Criterion):
         criterion = cls(["a", "b", "c", "d"])
         criterion.label_matrix = torch.softmax(torch.randn(4, 4, generator=generator), dim=1)
         return Example(criterion, output, y, {})
+
+
+def _of_right(output: Tensor, classes: Array) -> Observed:
+    """Return the statistics where values may be looked at: softmax is computed of those that are right alone."""
+    places = (likeliest(output) == classes).nonzero()[0]
+    # by torch, to the bits that other devices have
+    mass = output.index_select(0, torch.from_numpy(places)).softmax(dim=1)
+    row = torch.from_numpy(classes[places])
+    count = RowSum(row, mass.new_ones(len(row)))
+    return {"mass": RowSum(row, mass), "count": count, "seen": float(np.count_nonzero(classes >= 0))}

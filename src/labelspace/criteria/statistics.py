@@ -16,10 +16,12 @@ import torch
 from torch import Tensor, nn
 
 from labelspace import _sharded
+from labelspace._devices import may_look_at
 from labelspace._distributed import ALL, Ranks
 from labelspace.criteria.options import OptionsModule
 from labelspace.criteria.soundness import Rows
 from labelspace.criteria.voices import Loop, Still
+from labelspace.criteria.waiting import Waiting
 
 UNGATHERED = (
     "state_dict() in mid-epoch holds what a criterion has observed on this rank, not what it has on others."
@@ -35,6 +37,19 @@ class RowSum(NamedTuple):
 
 
 Observed = Mapping[str, Tensor | RowSum | float]  # of one batch, by name
+Commit = Callable[[], Mapping[str, Tensor]]
+
+
+class Learnt(NamedTuple):
+    """The loss of a batch of a method that commits in every step, which has what it learns of the batch on the way."""
+
+    loss: Tensor
+    commit: Commit  # what ``commit`` would return of this batch alone, without gradients; pure
+
+
+def parted(found: Tensor | Learnt | None) -> tuple[Tensor | None, Commit | None]:
+    """Return a loss, and what is committed with it where that came along."""
+    return found if isinstance(found, Learnt) else (found, None)
 
 
 @final
@@ -58,6 +73,8 @@ class Statistics(nn.Module):
         """Allocate everything as zeros, so that compiled code never meets a new tensor."""
         super().__init__()
         self.ranks = ranks
+        self.waiting = Waiting()  # batches that sums have nothing of yet
+        self._observe: Callable[[Tensor, Tensor], Observed] | None = None  # what they wait for
         self.sums = {name: torch.zeros(shape) for name, shape in sums.items()}
         self.tables = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in tables.items()}
         self.memory = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in memory.items()}
@@ -71,18 +88,54 @@ class Statistics(nn.Module):
         """Return whether there is anything to observe."""
         return bool(self.sums or self.tables)
 
-    def add(self, observed: Observed, index: Tensor | None) -> None:
-        """Add one batch's statistics; rows of tables go to ``index``, a negative index being left out."""
+    @property
+    def sums(self) -> dict[str, Tensor]:
+        """Return what was added up, of every batch."""
+        if self.waiting.count:
+            self._catch_up()
+        found: dict[str, Tensor] = self.__dict__["sums"]
+        return found
+
+    @sums.setter
+    def sums(self, sums: dict[str, Tensor]) -> None:
+        self.__dict__["sums"] = sums
+
+    def later(self, observe: Callable[[Tensor, Tensor], Observed], output: Tensor, y: Tensor) -> bool:
+        """Keep a small batch until somebody asks for sums: they take no longer of ten than of one. False: too large."""
+        waiting = self.waiting
+        if not waiting.fits(output):
+            if waiting.count:
+                self._catch_up()
+            if not waiting.room(output):
+                return False
+        if not waiting.count:
+            self._counts_alone()
+            self._observe = observe
+        waiting.put(output, y)
+        return True
+
+    def _catch_up(self) -> None:
+        observe, self._observe = self._observe, None
+        assert observe is not None
+        with torch.inference_mode(False), torch.no_grad():  # whoever asks
+            self.add(observe(*self.waiting.taken()), None)
+
+    def _counts_alone(self) -> None:
         if self.saved or not self.alone:  # else left alone: a module takes long to write what it has
             self.alone, self.saved = True, {}
+
+    def add(self, observed: Observed, index: Tensor | None) -> None:
+        """Add one batch's statistics; rows of tables go to ``index``, a negative index being left out."""
+        self._counts_alone()
+        sums = self.sums
         for name, value in observed.items():
             if isinstance(value, RowSum):
-                self.sums[name] = _added(self.sums[name], value)
+                sums[name] = _added(sums[name], value)
             elif isinstance(value, float):
-                self.sums[name] = self.sums[name] + value
-            elif name in self.sums:
-                total = self.sums[name]
-                self.sums[name] = total + value.to(torch.promote_types(total.dtype, value.dtype))
+                sums[name] = sums[name] + value
+            elif name in sums:
+                total = sums[name]
+                sums[name] = total + value.to(torch.promote_types(total.dtype, value.dtype))
             else:
                 assert index is not None
                 self.tables[name] = self._written(self.tables[name], value, index)
@@ -121,7 +174,7 @@ class Statistics(nn.Module):
 
     def clear(self) -> None:
         """Forget what was observed; the memory stays."""
-        self.alone, self.saved = False, {}
+        self.alone, self.saved, self.waiting.count = False, {}, 0
         self.sums = {name: torch.zeros_like(total) for name, total in self.sums.items()}
         if self.tables:
             self.tables = {name: torch.zeros_like(table) for name, table in self.tables.items()}
@@ -148,8 +201,14 @@ class Statistics(nn.Module):
         """Return everything by name, to be saved."""
         return {**self.local(), **self.memory, **self.saved}
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return what a copy has, in which nothing waits."""
+        return {**self.__dict__, "sums": self.sums, "waiting": Waiting(), "_observe": None}
+
     def __getattr__(self, name: str) -> Tensor:
         """Return a tensor by its name in a checkpoint, where distributed checkpoints look for it."""
+        if name in self.__dict__.get("sums", {}):
+            return self.sums[name]
         for store in ("saved", "sums", "tables", "memory"):
             if name in self.__dict__.get(store, {}):
                 found: Tensor = self.__dict__[store][name]
@@ -222,6 +281,7 @@ class StatisticsModule(OptionsModule):
     loop: Loop
     global_mean: bool
     observes: bool  # whether there is anything to observe: a module looks long for its statistics
+    additive: ClassVar[bool] = False  # whether ``observe`` of batches put together is what it returns of each, in sum
     same_on_ranks: ClassVar[bool] = False  # whether every rank observes the same, so that one's are all
     steps_observed: Tensor
     _counted: tuple[int, Tensor | None, int] = (0, None, 0)  # the last step's number, where it is, and its version
@@ -254,7 +314,20 @@ class StatisticsModule(OptionsModule):
         super().train(mode)
         return self
 
-    def _observe(self, rows: Rows) -> None:
+    def _observe(self, rows: Rows, commit: Commit | None = None) -> None:
+        if commit is not None:
+            self._commit_at_once(commit)
+        elif self.additive and self.commit_every is None and rows.valid is None and self._waits(rows):
+            self.loop.observed(self, len(rows.output), 0)
+        else:
+            self._observe_now(rows)
+
+    def _waits(self, rows: Rows) -> bool:
+        """Keep a batch that looks like others until sums are asked for."""
+        hard = rows.y.ndim == 1 and may_look_at(rows.output)
+        return hard and self.statistics.later(self.observe, rows.output, rows.y)
+
+    def _observe_now(self, rows: Rows) -> None:
         statistics, (output, y, valid, extras) = self.statistics, rows
         with torch.no_grad():
             index = extras.get("index") if extras else None
@@ -267,6 +340,13 @@ class StatisticsModule(OptionsModule):
                 self._commit_in_step(self.commit_every)
             elif not torch.compiler.is_compiling():
                 self.loop.observed(self, len(output), len(statistics.seen))
+
+    def _commit_at_once(self, commit: Commit) -> None:
+        statistics = self._modules["statistics"]  # a module looks long for an attribute that is one
+        assert isinstance(statistics, Statistics)
+        if statistics.saved:
+            statistics.clear()
+        self._rebind(commit())
 
     def _commit_in_step(self, every: int) -> None:
         # in a compiled step the choice is made by a tensor: a branch in Python would compile every step anew
@@ -304,4 +384,7 @@ class StatisticsModule(OptionsModule):
             elif name in self._parameters:
                 _sharded.put(value, self.get_parameter(name))
             else:
-                self._buffers[name] = value.to(self._buffers[name])  # a module looks long for where a name belongs
+                held = self._buffers[name]  # a module looks long for where a name belongs
+                assert held is not None
+                alike = value.dtype is held.dtype and value.device == held.device
+                self._buffers[name] = value if alike else value.to(held)
