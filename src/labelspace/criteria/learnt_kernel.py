@@ -82,11 +82,12 @@ def _quick(alpha: float, terms: Sequence[float]) -> Callable[[Wide, Tensor, Tens
         p_own, q_own = do.at(p), do.at(q)
         t_own = q_own * alpha + (1 - alpha)
         gained = np.log(t_own / alpha) - log_of(q_own)  # what log t has at the class beyond log α·q
-        c, lack = None, 0.0
+        c: Tensor | None = None
+        lack: Array | float = 0.0
         if not alike:  # else what logits have beyond logarithms cancels
             c = do.add_at_(_weighed(do, output, logits, third, fourth, do.new(p)), -fourth * gained)
             lack = (do.at(logits) - np.log(q_own) - math.log(alpha)) * (fourth - first)
-            lack += (do.at(output) - log_of(p_own)) * (second - third)
+            lack = lack + (do.at(output) - log_of(p_own)) * (second - third)
         a = _weighed(do, logits, output, first, second, do.gradient(1))  # logits may have been there
         a_own = do.at(a) + gained * first
         do.put_(a, a_own)
