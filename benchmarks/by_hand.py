@@ -43,6 +43,12 @@ def lls(classes: int, relations: Tensor, features: Tensor) -> Made:
     return lambda output, y: symmetric(output, logits[y], y), [logits]
 
 
+def lls_rows(classes: int, relations: Tensor, features: Tensor) -> Made:
+    """The same with a gradient of the rows that were read alone."""
+    logits = torch.zeros(classes, classes, requires_grad=True)
+    return lambda output, y: symmetric(output, F.embedding(y, logits, sparse=True), y), [logits]
+
+
 def lls_rank(classes: int, relations: Tensor, features: Tensor) -> Made:
     """The same with rows from two thin matrices."""
     left = torch.zeros(classes, 64, requires_grad=True)
@@ -54,6 +60,12 @@ def labelemb(classes: int, relations: Tensor, features: Tensor) -> Made:
     """Five terms of a second head and an embedding of labels."""
     embedding = torch.eye(classes).requires_grad_()
     return _five(classes, features, lambda y: embedding[y], [embedding])
+
+
+def labelemb_rows(classes: int, relations: Tensor, features: Tensor) -> Made:
+    """The same with a gradient of the rows that were read alone."""
+    embedding = torch.eye(classes).requires_grad_()
+    return _five(classes, features, lambda y: F.embedding(y, embedding, sparse=True), [embedding])
 
 
 def labelemb_rank(classes: int, relations: Tensor, features: Tensor) -> Made:
@@ -163,8 +175,10 @@ BY_HAND: dict[str, Callable[[int, Tensor, Tensor], Made]] = {
     "uniform": uniform,
     "semantic": semantic,
     "lls": lls,
+    "lls by rows": lls_rows,
     "lls rank 64": lls_rank,
     "labelemb": labelemb,
+    "labelemb by rows": labelemb_rows,
     "labelemb rank 100": labelemb_rank,
     "lwal": lwal,
     "ols": ols,

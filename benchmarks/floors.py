@@ -71,6 +71,7 @@ def parts(classes: int, batch: int) -> dict[str, Callable[[], object]]:
     y, numbers = torch.randint(classes, (batch,)), torch.randn(batch, classes)
     features, head = torch.randn(batch, WIDTH), torch.randn(classes, WIDTH).requires_grad_()
     left, right = torch.randn(batch, WIDTH).requires_grad_(), torch.randn(classes, WIDTH).requires_grad_()
+    wider = torch.randn(batch, 100).requires_grad_(), torch.randn(classes, 100).requires_grad_()
     words = np.random.default_rng(0).integers(0, 2**62, (batch, classes))
     wide, changed = Wide(slice(None), y), numbers.clone()
 
@@ -104,6 +105,7 @@ def parts(classes: int, batch: int) -> dict[str, Callable[[], object]]:
         "a pass into new memory": lambda: numbers * numbers,
         "a second head of 64 features": both(features, head),
         "a product with 64 × K numbers": both(left, right),
+        "a product with 100 × K numbers": both(*wider),
         "a sort": lambda: np.sort(words, axis=1),
     }
     found |= {

@@ -21,21 +21,26 @@ from torch.nn.functional import cross_entropy
 from labelspace import Learner, SemanticSmoothing, ordinal
 from labelspace.analysis.timing import WIDTH, Timing, built, interleaved, summarised
 from labelspace.criteria import Criterion, scratch
+from labelspace.optim import SGD
 from results import HERE, write
 
 OPTIONS: dict[str, dict[str, object]] = {"lls rank 64": {"rank": 64}, "labelemb rank 100": {"rank": 100}}
 HAND = " by hand"
+BY_ROWS = " by rows"  # labels that labelspace.optim steps: the gradient is that of the rows of the batch alone
 BY_RULE = "semantic by rule"  # its rows are made for every batch, from an order
 # K × K numbers, which by hand are as many again; those with a gradient need as much for it, adaptive labels four tables
 LARGEST = {"semantic": 10_000, "ols": 10_000, "lls": 1000, "labelemb": 1000, "lwal": 1000}
-SMALLEST = {"labelemb rank 100": 10_000, BY_RULE: 10_000}
+LARGEST |= {"lls by rows": 10_000, "labelemb by rows": 10_000}
+SMALLEST = {"labelemb rank 100": 10_000, BY_RULE: 10_000, "lls by rows": 1000, "labelemb by rows": 1000}
 GOALS = {  # at K = 10, 100, 1,000, 10,000: to F.cross_entropy, unless another rival is named
     "onehot": (1.5, 1.3, 1.1, 1.05),
     "uniform": ("hand × 1.2",) * 4,
     "semantic": ("hand × 1.1", "hand × 1.1", 1.7, 1.7),
     "lls": ("hand × 1", "hand × 1", 4.5, 4.5),
+    "lls by rows": (None, None, 4.5, 4.5),
     "lls rank 64": (6, 6, 6, 6),
     "labelemb": ("hand × 1", "hand × 1", 5.5, 5.5),
+    "labelemb by rows": (None, None, 5.5, 5.5),
     "labelemb rank 100": (None, None, None, 5.5),
     "lwal": (None, None, 16, None),
     "ols": ("semantic × 1.3",) * 4,
@@ -60,6 +65,9 @@ def passes(name: str, classes: int, batch: int) -> tuple[Criterion, Passes, list
     relations /= relations.sum(dim=1, keepdim=True)
     by_rule = name == BY_RULE
     criterion = SemanticSmoothing(ordinal(classes)) if by_rule else built(name, classes, OPTIONS.get(name, {}))
+    if name.endswith(BY_ROWS):
+        rows = [own for own_name, own in criterion.named_parameters() if own_name in criterion.row_parameters]
+        SGD([{"params": rows, "rows": True}])
     extras = {"features": features} if "features" in criterion.needs else {}
     learning = [output, *criterion.parameters()]
     found: Passes = {

@@ -10,7 +10,7 @@ from torch import Tensor
 from labelspace.criteria import divergences
 from labelspace.criteria.inputs import Product, Table, is_shorter
 from labelspace.criteria.known import is_small, known
-from labelspace.criteria.maths import FAR, TINY, Array, Wide, identity, log_of
+from labelspace.criteria.maths import FAR, TINY, Array, Wide, diagonal, log_of
 from labelspace.criteria.targets import Share
 
 Logits = Tensor | Table | Product
@@ -52,7 +52,7 @@ def _composed(
         t = (q * alpha).scatter_add_(1, y.unsqueeze(1), q.new_full((len(y), 1), 1 - alpha))
     else:  # what all classes have, once
         q = logits.whole().softmax(1)
-        t = torch.embedding(torch.add(identity(q.shape[1], q.dtype) * (1 - alpha), q, alpha=alpha), y)
+        t = torch.embedding(torch.add(diagonal(q.shape[1], 1 - alpha, q.dtype), q, alpha=alpha), y)
     if q.detach().amin().item() < TINY:
         return None
     log_p, log_t = torch.log_softmax(output, 1), t.log()

@@ -38,9 +38,9 @@ def _ones(classes: int, kind: "np.dtype[Any]") -> Array:
 
 
 @lru_cache(maxsize=4)
-def identity(classes: int, kind: torch.dtype) -> Tensor:
-    """Return a one for each class in its row; nobody may write to it."""
-    return torch.eye(classes, dtype=kind, device="cpu")
+def diagonal(classes: int, number: float, kind: torch.dtype) -> Tensor:
+    """Return a number for each class in its row; nobody may write to it."""
+    return torch.eye(classes, dtype=kind, device="cpu") * number
 
 
 @lru_cache(maxsize=4)

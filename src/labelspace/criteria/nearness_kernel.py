@@ -62,7 +62,7 @@ def nearness(
         mine = slope.index_select(1, present)
         gradient = torch.mul(slope.sum(dim=1, keepdim=True), output, out=do.gradient(0)).sub_(centres.mixed(slope))
         if update and through:
-            to_means = mine.sum(dim=0).unsqueeze(1) * means - mine.T @ output
+            to_means = mine.sum(dim=0).unsqueeze(1) * means - product(mine.T, output)
             gradient += (to_means / times).index_select(0, member)
         return values
 
@@ -102,7 +102,7 @@ class Centres(NamedTuple):
         both = points.square().sum(dim=1, keepdim=True) + self.sizes
         shifts = 2 * torch.mv(points, self.middle).unsqueeze(1)
         squared = product(points, self.labels.T).mul_(-2).add_(both).add_(shifts)
-        near_new = torch.addmm(both.index_select(1, self.places), points, self.new.T, alpha=-2)
+        near_new = product(points, self.new.T).mul_(-2).add_(both.index_select(1, self.places))
         squared.index_copy_(1, self.places, near_new)
         n, k = (squared < both.mul_(0.1)).nonzero(as_tuple=True)
         if divergences.many(n, squared):
@@ -124,7 +124,7 @@ class Centres(NamedTuple):
 
     def mixed(self, weights: Tensor) -> Tensor:
         """Return ``weights @ rows``; the weights of new ones are lost."""
-        of_new = weights.index_select(1, self.places) @ self.new
+        of_new = product(weights.index_select(1, self.places), self.new)
         weights.index_fill_(1, self.places, 0)
         of_new.sub_(weights.sum(dim=1, keepdim=True) * self.middle)
         return of_new.add_(product(weights, self.labels))
