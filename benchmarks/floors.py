@@ -21,7 +21,7 @@ from labelspace.criteria.inputs import Product
 from labelspace.criteria.known import known
 from labelspace.criteria.maths import Maths, Wide
 from labelspace.criteria.products import product
-from results import HERE, write
+from results import HERE, keep_memory, write
 
 
 class Nothing(torch.autograd.Function):
@@ -134,6 +134,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=0.5)
     parser.add_argument("--record", action="store_true", help="write results/floors.csv anew")
     options = parser.parse_args(arguments)
+    keep_memory()
     torch.set_num_threads(1)
     rows: dict[str, dict[str, object]] = {}
     for classes in map(int, options.classes.split(",")):

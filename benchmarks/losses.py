@@ -22,7 +22,7 @@ from labelspace import Learner, SemanticSmoothing, ordinal
 from labelspace.analysis.timing import WIDTH, Timing, built, interleaved, summarised
 from labelspace.criteria import Criterion, scratch
 from labelspace.optim import SGD
-from results import HERE, write
+from results import HERE, keep_memory, write
 
 OPTIONS: dict[str, dict[str, object]] = {"lls rank 64": {"rank": 64}, "labelemb rank 100": {"rank": 100}}
 HAND = " by hand"
@@ -250,6 +250,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--memory", action="store_true", help="measure the memory of a pass too, from 1,000 classes")
     parser.add_argument("--record", action="store_true", help="write results/losses.csv and docs/speed.svg anew")
     options = parser.parse_args(arguments)
+    keep_memory()
     warnings.simplefilter("ignore", UserWarning)  # of batches that are small for so many classes
     rows: list[dict[str, object]] = []
     for threads in map(int, options.threads.split(",")):
