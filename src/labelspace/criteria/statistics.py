@@ -21,7 +21,7 @@ from labelspace._distributed import ALL, Ranks
 from labelspace.criteria.options import OptionsModule
 from labelspace.criteria.soundness import Rows
 from labelspace.criteria.voices import Loop, Still
-from labelspace.criteria.waiting import Waiting
+from labelspace.criteria.waiting import SMALL, Waiting
 
 UNGATHERED = (
     "state_dict() in mid-epoch holds what a criterion has observed on this rank, not what it has on others."
@@ -324,8 +324,9 @@ class StatisticsModule(OptionsModule):
 
     def _waits(self, rows: Rows) -> bool:
         """Keep a batch that looks like others until sums are asked for."""
-        hard = rows.y.ndim == 1 and may_look_at(rows.output)
-        return hard and self.statistics.later(self.observe, rows.output, rows.y)
+        if rows.output.numel() > SMALL or rows.y.ndim != 1 or not may_look_at(rows.output):
+            return False
+        return self.statistics.later(self.observe, rows.output, rows.y)
 
     def _observe_now(self, rows: Rows) -> None:
         statistics, (output, y, valid, extras) = self.statistics, rows

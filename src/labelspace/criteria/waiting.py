@@ -9,7 +9,8 @@ from torch import Tensor
 
 from labelspace.criteria.scratch import KINDS
 
-MOST = 2**17  # numbers of outputs that wait, half a megabyte in single precision; an eighth of it are too many at once
+MOST = 2**17  # numbers of outputs that wait, half a megabyte in single precision
+SMALL = MOST // 8  # numbers of a batch from which waiting gains nothing
 BATCHES = 32  # of the first one's size that wait at the most
 
 
@@ -35,7 +36,7 @@ class Waiting:
     def room(self, output: Tensor) -> bool:
         """Make room for batches like this one, where nothing waits; False: it is too large to wait."""
         count, width = output.shape
-        if not 0 < 8 * count * width <= MOST:
+        if not 0 < count * width <= SMALL:
             return False
         if not self.fits(output):
             samples = min(BATCHES * count, MOST // width)
