@@ -9,6 +9,7 @@ from torch import Tensor
 from labelspace.criteria import reducing
 from labelspace.criteria.base import Criterion
 from labelspace.criteria.layout import Batch
+from labelspace.criteria.products import product
 from labelspace.criteria.targets import Term
 from labelspace.top_targets import TopTargets
 
@@ -74,7 +75,7 @@ class Sums:
         wide = torch.float64 if gradient.dtype == torch.float64 else torch.float32  # sums lose digits in half precision
         if self.wanted[0]:
             rows = self.found[0] if self.found[0] is not None else torch.zeros_like(features, dtype=wide)
-            rows[part] = gradient @ weight
+            rows[part] = product(gradient, weight)
             self.found[0] = rows
         if self.wanted[1]:
             mine, held = features[part].to(gradient.dtype), self.found[1]
@@ -154,18 +155,13 @@ class Pass:
         """Return the loss and the gradients."""
         width = len(self.weight)
         count = len(self.features)
-        size = max(1, AT_ONCE // width)
-        room = self.features.new_empty((min(size, count), width), dtype=self.weight.dtype)
-        for part in parts(count, size):
-            self._scores(part, room[: part.stop - part.start])
+        for part in parts(count, max(1, AT_ONCE // width)):
+            self._scores(part)
         return self._finished()
 
-    def _scores(self, part: slice, scores: Tensor) -> None:
+    def _scores(self, part: slice) -> None:
         rows = self.features[part].to(self.weight.dtype)
-        if self.bias is None:
-            torch.mm(rows, self.weight.T, out=scores)
-        else:
-            torch.addmm(self.bias.to(rows.dtype), rows, self.weight.T, out=scores)
+        scores = product(rows, self.weight.T, None if self.bias is None else self.bias.to(rows.dtype))
         # parameters that are no rows get a gradient as large as they are from every part: better from few
         large = sum(own.numel() for own in self.call.parameters if not self._by_row(own))
         # what has a head of its own holds several times as much as there are scores

@@ -69,6 +69,15 @@ def test_what_is_not_finite_stays_so(special: float) -> None:
         assert_close(product(a, b).isfinite(), (a @ b).isfinite())
 
 
+@pytest.mark.parametrize("shape", [(128, 64, 200), (2, 3, 4)])
+def test_the_precision_is_that_of_the_matrices_also_inside_autocast(shape: tuple[int, int, int]) -> None:
+    n, d, k = shape
+    a, b, more = drawn(n, d), drawn(d, k), drawn(k)
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        found = product(a, b, more)
+    assert_close(found, (a.double() @ b.double() + more).float(), rtol=1e-4, atol=1e-4)
+
+
 def test_doubles_keep_their_digits() -> None:
     a, b = drawn(130, 70).double(), drawn(70, 210).double()
     with torch.no_grad():

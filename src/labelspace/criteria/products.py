@@ -14,7 +14,7 @@ LEAST = 2**20  # multiplications from which oneDNN's longer way to begin is made
 
 
 def product(a: Tensor, b: Tensor, more: Tensor | None = None) -> Tensor:
-    """Return ``a @ b + more``; where gradients are recorded it is torch's own, which can be differentiated.
+    """Return ``a @ b + more``, in the precision that they come in; differentiable where gradients are recorded.
 
     Args:
         a: ``(n, d)``.
@@ -26,6 +26,13 @@ def product(a: Tensor, b: Tensor, more: Tensor | None = None) -> Tensor:
         quicker = _quicker() if torch.backends.mkldnn.enabled and a.is_cpu and _is_dense(a) and _is_dense(b) else None
     if quicker is not None:
         return quicker(a, b.T, more, "none", [], "")
+    if not a.is_meta and torch.is_autocast_enabled(a.device.type):  # as where somebody goes back inside it
+        with torch.autocast(a.device.type, enabled=False):
+            return _torchs(a, b, more)
+    return _torchs(a, b, more)
+
+
+def _torchs(a: Tensor, b: Tensor, more: Tensor | None) -> Tensor:
     return a @ b if more is None else torch.addmm(more, a, b)
 
 

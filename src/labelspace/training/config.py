@@ -17,7 +17,7 @@ from labelspace.data import chosen
 FILLED_IN = ("data_key", "space_key", "option_keys", "teacher_key", "code_key", "path", "world")  # not for users to set
 DEVICES = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
 EARLIER = {"optimiser": "optimizer"}  # names of fields in records of earlier versions
-FORMAT = 8  # of what a run computes: raised when the same configuration would give other numbers
+FORMAT = 9  # of what a run computes: raised when the same configuration would give other numbers
 
 
 class Config(BaseModel):
