@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 from least import least, least_of_heads, ranks, sums_of_right
+from losses import networks, training
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from labelspace import LearnableSmoothing
-from labelspace.analysis.timing import WIDTH, interleaved, summarised
+from labelspace.analysis.timing import PLAIN, WIDTH, interleaved, summarised
 from labelspace.criteria import Criterion
 from labelspace.criteria.inputs import Product
 from labelspace.criteria.known import known
@@ -127,6 +128,29 @@ def parts(classes: int, batch: int) -> dict[str, Callable[[], object]]:
     return found
 
 
+def in_a_step(seconds: float) -> dict[str, float]:
+    """Return what a training step of a small head takes with parts of a loss in place of one, beside a plain step."""
+    make, x = networks()["head 64-128-10"]
+    y = torch.randint(10, (len(x),))
+    nets = [make() for _ in range(4)]
+    criterion, _ = nothing(10)
+    more = torch.nn.Parameter(torch.zeros(10, 10))
+
+    def with_more() -> Tensor:
+        more.grad = torch.zeros(10, 10)
+        return cross_entropy(nets[2](x)[0], y)
+
+    found = {
+        "F.cross_entropy": training(lambda: cross_entropy(nets[0](x)[0], y), nets[0].parameters()),
+        "a function in Python that does nothing": training(lambda: Nothing.apply(nets[1](x)[0]), nets[1].parameters()),  # type: ignore[no-untyped-call]
+        "one more parameter": training(with_more, [*nets[2].parameters(), more]),
+        "a criterion that computes nothing": training(
+            lambda: criterion(nets[3](x)[0], y), [*nets[3].parameters(), *criterion.parameters()]
+        ),
+    }
+    return {each.name: round(each.ratio, 3) for each in summarised(interleaved(found, seconds=seconds), 10)}
+
+
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--classes", default="10,100,1000,10000")
@@ -144,10 +168,12 @@ def main(arguments: list[str] | None = None) -> None:
         rows.setdefault("microseconds", {"part": "microseconds of F.cross_entropy"})[f"K={classes}"] = round(
             timings[0].microseconds, 1
         )
+    for name, ratio in in_a_step(options.seconds).items():
+        rows.setdefault(name, {"part": name})["step of a head"] = ratio
     for row in rows.values():
         print(*row.values(), sep="  ")
     if options.record:
-        names = list(next(iter(rows.values())))
+        names = list(rows[PLAIN])
         write(HERE / "results" / "floors.csv", [{**dict.fromkeys(names), **row} for row in rows.values()])
 
 

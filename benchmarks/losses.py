@@ -168,22 +168,23 @@ def training_steps(methods: list[str], seconds: float) -> dict[str, list[Timing]
     for network, (make, x) in networks().items():
         torch.manual_seed(0)
         plain = make()
-        passes = {"plain": _training(lambda plain=plain, x=x: cross_entropy(plain(x)[0], y), plain.parameters())}
+        passes = {"plain": training(lambda plain=plain, x=x: cross_entropy(plain(x)[0], y), plain.parameters())}
         for name in methods:
             width = 128 if network.startswith("head") else WIDTH
             options = {"in_features": width} if name == "labelemb" else {}
             learner = Learner(make(), built(name, 10, {**OPTIONS.get(name, {}), **options}))
             loss = lambda learner=learner, x=x: learner(x, y)  # noqa: E731
-            passes[name] = _training(loss, learner.parameter_groups())
+            passes[name] = training(loss, learner.parameter_groups())
             hand, learned = BY_HAND[name](10, torch.full((10, 10), 0.1), torch.randn(32, width))
             model = make()
             loss = lambda model=model, hand=hand, x=x: hand(model(x)[0], y)  # noqa: E731
-            passes[f"{name}{HAND}"] = _training(loss, [*model.parameters(), *learned])
+            passes[f"{name}{HAND}"] = training(loss, [*model.parameters(), *learned])
         found[network] = summarised(interleaved(passes, seconds=seconds), 10)
     return found
 
 
-def _training(loss: Callable[[], Tensor], parameters: object) -> Callable[[], object]:
+def training(loss: Callable[[], Tensor], parameters: object) -> Callable[[], object]:
+    """Return a step of SGD with momentum."""
     optimizer = torch.optim.SGD(parameters, lr=1e-4, momentum=0.9)  # type: ignore[arg-type]
 
     def step() -> None:
