@@ -2,16 +2,17 @@
 
 import pytest
 
-from labelspace import InputError, LabelEmbedding, LearnableSmoothing, OnlineSmoothing, _room
+from labelspace import AdaptiveLabels, InputError, LabelEmbedding, LearnableSmoothing, OnlineSmoothing, _room
 
 
 @pytest.mark.parametrize(
     "build",
     [
-        lambda: LearnableSmoothing(20_000),
-        lambda: LearnableSmoothing(20_000, top=3, prune_after=1),
+        lambda: LearnableSmoothing(15_000),
+        lambda: LearnableSmoothing(15_000, top=3, prune_after=1),
         lambda: OnlineSmoothing(15_000),
-        lambda: LabelEmbedding(20_000, in_features=2),
+        lambda: LabelEmbedding(15_000, in_features=2),
+        lambda: AdaptiveLabels(10_500),
     ],
 )
 def test_large_tables_are_refused_in_words(build, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,6 +27,8 @@ def test_small_and_compressed_ones_are_not(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("LABELSPACE_FREE_MEMORY", "1")
     LearnableSmoothing(100)
     OnlineSmoothing(100)
+    AdaptiveLabels(100)
+    AdaptiveLabels(100_000, dim=2)
     LearnableSmoothing(20_000, rank=2)
     LabelEmbedding(20_000, in_features=2, rank=2)
 

@@ -7,7 +7,7 @@ import torch
 
 from contract.compile_all import compare, main
 from contract.harness import Inputs, plain
-from labelspace import AdaptiveLabels, LearnableSmoothing
+from labelspace import AdaptiveLabels, LearnableSmoothing, OnlineSmoothing
 
 
 def printed() -> Inputs:
@@ -23,5 +23,15 @@ def pruned() -> Inputs:
     return replace(plain("lls"), criterion=criterion.double().train())
 
 
+def mixed() -> None:
+    """Call one criterion compiled and not: how many batches wait must not be compiled in."""
+    criterion, given = OnlineSmoothing(4), plain("ols")
+    step = torch.compile(criterion, fullgraph=True, backend="aot_eager")
+    for number in range(12):  # more than there may be compilations
+        for each in [criterion] * number + [step]:
+            each(given.output.detach().clone().requires_grad_(), given.y)
+    assert criterion.statistics.sums["seen"] == len(given.y) * (12 + sum(range(12)))
+
+
 if __name__ == "__main__":
-    main({"printed": partial(compare, printed), "pruned": partial(compare, pruned)})
+    main({"printed": partial(compare, printed), "pruned": partial(compare, pruned), "mixed": mixed})

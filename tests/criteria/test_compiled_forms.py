@@ -13,4 +13,4 @@ def test_forms_that_change_at_the_end_of_an_epoch() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=280, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    assert json.loads(done.stdout.splitlines()[-1]) == {"printed": "", "pruned": ""}
+    assert json.loads(done.stdout.splitlines()[-1]) == {"printed": "", "pruned": "", "mixed": ""}

@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from labelspace.criteria import known as module
+from labelspace.criteria import products
 from labelspace.criteria.inputs import Layer, Product, Table, may_be_read
 from labelspace.criteria.known import known
 from labelspace.criteria.maths import Array, Maths, Numbers
@@ -102,3 +103,38 @@ def test_parameters_that_a_kernel_may_read() -> None:
     assert may_be_read(drawn(2, 3), own, own)
     assert not may_be_read(drawn(2, 3), own, other)
     assert not may_be_read(drawn(2, 3), own, drawn(3, 3))
+
+
+@pytest.mark.parametrize("avx", [True, False])
+@pytest.mark.parametrize("name", MADE)
+def test_going_back_inside_autocast_keeps_the_precision_of_the_loss(
+    name: str, avx: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(products, "LEAST", 0 if avx else 2**60)
+    kind, tensors, read = MADE[name]
+    held, output = [each.detach().float().requires_grad_() for each in tensors], drawn(4, 5).float()
+    learned = [output.detach().requires_grad_(), *held]
+    loss = known(cross, careful, Y, 0.25, learned[0], kind(*held))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = [torch.autograd.grad(loss, learned, retain_graph=True) for _ in range(2)]
+    expected = torch.autograd.grad((careful(learned[0], read(*held)) * 0.25).sum(), learned)
+    for each in found:
+        assert_close(each, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "place", "allowed"), [("table", 0, True), ("layer", 1, True), ("product", 0, False)])
+def test_steps_between_a_loss_and_its_gradients(name: str, place: int, allowed: bool) -> None:
+    """As with autograd's own: what a gradient does not depend on may be another by then."""
+    kind, tensors, _ = MADE[name]
+    held, output = [each.detach().clone().requires_grad_() for each in tensors], drawn(4, 5)
+    if name == "layer":
+        held[0] = held[0].detach()  # features that nothing behind learns from
+    learned = [each for each in held if each.requires_grad]
+    losses = [known(cross, careful, Y, 0.25, output, kind(*held)) for _ in range(2)]
+    expected = torch.autograd.grad(losses[0], learned)
+    with torch.no_grad():
+        held[place].add_(1)
+    if allowed:
+        assert_close(torch.autograd.grad(losses[1], learned, retain_graph=True), expected)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        torch.autograd.grad(losses[1], learned)

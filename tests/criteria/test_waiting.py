@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -120,3 +121,31 @@ def test_room_is_bounded() -> None:
     assert len(y) == len(output)
     assert kept.fits(small)
     assert not kept.fits(small.double())
+
+
+def test_sums_that_are_set_are_not_added_to() -> None:
+    criterion = trained(batches(torch.float32)[:3])
+    criterion.statistics.sums = {name: torch.zeros_like(each) for name, each in criterion.statistics.local().items()}
+    trained_on = batches(torch.float32)[0]
+    assert criterion.statistics.sums["seen"] == 0
+    criterion(trained_on[0].requires_grad_(), trained_on[1])
+    criterion.statistics.sums = {
+        name: torch.zeros_like(each) for name, each in criterion.statistics.__dict__["sums"].items()
+    }
+    assert criterion.statistics.sums["seen"] == 0
+
+
+def test_threads_lose_nothing_that_waits() -> None:
+    criterion, given = OnlineSmoothing(4), batches(torch.float32, sizes=(6, 12, 3))
+
+    def train() -> None:
+        for _ in range(20):
+            for output, y in given:
+                criterion(output.clone().requires_grad_(), y)
+
+    threads = [threading.Thread(target=train) for _ in range(3)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert criterion.statistics.sums["seen"] == 3 * 20 * sum(len(y) for _, y in given)

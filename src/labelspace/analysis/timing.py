@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from labelspace import _room
 from labelspace.criteria import Criterion
 from labelspace.criteria.registry import criterion_class, make_criterion
 from labelspace.space import LabelSpace
@@ -97,6 +98,7 @@ def built(name: str, classes: int, options: Mapping[str, object]) -> Criterion:
     kind = criterion_class(name.split()[0])
     labels: int | LabelSpace = classes
     if kind.looks_at_space(options):
+        _room.check_state(kind.__name__, classes, tables=2)
         drawn = torch.rand(classes, classes, generator=torch.Generator().manual_seed(0))
         labels = LabelSpace(tuple(map(str, range(classes))), drawn / drawn.sum(dim=1, keepdim=True), "relations")
     needed: dict[str, object] = {"in_features": WIDTH, "samples": 1024, "epochs": 10}

@@ -1,10 +1,12 @@
 """Inputs of kernels that are made for a batch of what is learned: rows of tables, their products, a layer of features.
 
 A kernel that makes them itself, and the gradients of what they are made of, takes some steps of autograd less on either
-way, and does without their memory.
+way, and does without their memory. Each is a tuple of tensors: ``read`` returns the numbers ``(n, K)`` in memory that
+nobody else has, differentiable where gradients are recorded, ``backward`` the gradients by the tensors from that by the
+numbers, and ``looked_at`` the tensors whose values that takes: nobody may have written to them since.
 """
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -12,16 +14,6 @@ from torch import Tensor
 
 from labelspace.criteria.products import product
 from labelspace.criteria.scratch import LEAST, LENT
-
-
-class Made(Protocol):
-    """Numbers ``(n, K)`` of a batch, made of tensors, which are all that it is a tuple of."""
-
-    def read(self, y: Tensor | None) -> Tensor:
-        """Return the numbers, in memory that nobody else has; differentiable where gradients are recorded."""
-
-    def backward(self, y: Tensor | None, gradient: Tensor, needed: tuple[bool, ...]) -> list[Tensor | None]:
-        """Return gradients by the tensors from that by the numbers."""
 
 
 class Table(NamedTuple):
@@ -40,6 +32,10 @@ class Table(NamedTuple):
     def read(self, y: Tensor | None) -> Tensor:
         """Look it up."""
         return _looked_up(self.rows, y)
+
+    def looked_at(self) -> tuple[Tensor, ...]:
+        """Return none of them."""
+        return ()
 
     def backward(self, y: Tensor | None, gradient: Tensor, needed: tuple[bool, ...]) -> list[Tensor | None]:
         """Add up rows."""
@@ -65,6 +61,10 @@ class Product(NamedTuple):
         """Multiply rows of one factor with the other."""
         return product(_looked_up(self.left, y), self.right)
 
+    def looked_at(self) -> tuple[Tensor, ...]:
+        """Return both factors."""
+        return self.left, self.right
+
     def backward(self, y: Tensor | None, gradient: Tensor, needed: tuple[bool, ...]) -> list[Tensor | None]:
         """Multiply with the other factor."""
         by_left = _added_up(self.left, y, product(gradient, self.right.T)) if needed[0] else None
@@ -89,6 +89,10 @@ class Layer(NamedTuple):
         """Apply it."""
         return product(self.features, self.weight.T, self.bias)
 
+    def looked_at(self) -> tuple[Tensor, ...]:
+        """Return the features, and the weights where features learn."""
+        return (self.features, self.weight) if self.features.requires_grad else (self.features,)
+
     def backward(self, y: Tensor | None, gradient: Tensor, needed: tuple[bool, ...]) -> list[Tensor | None]:
         """Return what a linear layer's are."""
         by_features = product(gradient, self.weight) if needed[0] else None
@@ -102,6 +106,9 @@ def _turned(a: Tensor) -> Tensor:
     found = LENT.take(a.T.shape, a.dtype)
     np.copyto(found.numpy(), a.numpy().T)
     return found
+
+
+Made = Table | Product | Layer
 
 
 def is_shorter(made: Table | Product, y: Tensor) -> bool:

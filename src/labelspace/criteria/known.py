@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from labelspace.criteria.inputs import Layer, Product, Table
+from labelspace.criteria.inputs import Made
 from labelspace.criteria.maths import Narrow, Wide, classes_of
 from labelspace.criteria.scratch import KINDS, LENT
 from labelspace.criteria.targets import Share
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         needs_input_grad: tuple[bool, ...]
         how: "How"
         gradients: Sequence[Tensor] | None
+        kept: "Kept | None"  # of the first time
 
         def save_for_backward(self, *tensors: Tensor | None) -> None:
             """Keep tensors for ``backward``."""
@@ -36,9 +37,6 @@ else:
 
 FEW = 2**15  # numbers of an input up to which numpy is the faster one
 AT_A_TIME = 2**18  # numbers of an input of which what lies between two passes stays in the cache
-
-
-Made = Table | Product | Layer
 
 
 class How(NamedTuple):
@@ -108,31 +106,62 @@ def _tensors(inputs: Sequence[Tensor | Made]) -> list[Tensor]:
     return found
 
 
+class Kept(NamedTuple):
+    """What inputs were made of, for the first time that somebody goes back."""
+
+    inputs: Sequence[Made | None]  # None where an input was not made
+    looked_at: Sequence[tuple[Tensor, int]]  # tensors whose values that takes, and how often they were written to
+
+    @classmethod
+    def of(cls, inputs: Sequence[Tensor | Made]) -> "Kept":
+        """Return it, without what they are made of themselves."""
+        made = [None if isinstance(each, Tensor) else each for each in inputs]
+        looked_at = [one for each in made if each is not None for one in each.looked_at()]
+        kept = [None if each is None else type(each)(*(one.detach() for one in each)) for each in made]
+        return cls(kept, [(one.detach(), one._version) for one in looked_at])
+
+    def check(self) -> None:
+        """Refuse to go back through what is another by now, in the words of torch."""
+        if any(one._version != version for one, version in self.looked_at):
+            text = "one of the variables needed for gradient computation has been modified by an inplace operation"
+            raise RuntimeError(f"{text}: what labels or features are made of, between a loss and its gradients")
+
+
 class _Known(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Context, how: How, inputs: Sequence[Tensor | Made], *tensors: Tensor) -> Tensor:
         ctx.how = how
         # what it is computed from again must be what it was: torch tells where saved tensors were written to
         ctx.save_for_backward(*tensors, how.y, how.share if isinstance(how.share, Tensor) else None)
+        ctx.kept = Kept.of(inputs) if len(tensors) > 1 else None
         loss, ctx.gradients = _computed(how, inputs)
         return loss
 
     @staticmethod
     def backward(ctx: Context, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        if torch.is_grad_enabled():
+        if torch.is_autocast_enabled("cpu"):  # of the loss, not of whoever goes back
+            with torch.autocast("cpu", enabled=False):
+                return _gone_back(ctx, gradient)
+        return _gone_back(ctx, gradient)
+
+
+def _gone_back(ctx: Context, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    if torch.is_grad_enabled():
+        return None, None, *_differentiable(ctx, gradient)
+    gradients, ctx.gradients = ctx.gradients, None
+    kept, ctx.kept = ctx.kept, None
+    if gradients is None:
+        inputs = _inputs(ctx.how, _saved(ctx))
+        gradients, kept = _computed(ctx.how, inputs)[1], Kept.of(inputs)
+    try:
+        factor = gradient.item()
+    except RuntimeError:  # many gradients at once
+        with torch.enable_grad():
             return None, None, *_differentiable(ctx, gradient)
-        gradients, ctx.gradients = ctx.gradients, None
-        if gradients is None:
-            gradients = _computed(ctx.how, _inputs(ctx.how, _saved(ctx)))[1]
-        try:
-            factor = gradient.item()
-        except RuntimeError:  # many gradients at once
-            with torch.enable_grad():
-                return None, None, *_differentiable(ctx, gradient)
-        if factor != 1:
-            for each in gradients:
-                each.mul_(factor)
-        return None, None, *(gradients if len(gradients) == 1 else _of_tensors(ctx, gradients))
+    if factor != 1:
+        for each in gradients:
+            each.mul_(factor)
+    return None, None, *(gradients if kept is None else _of_tensors(ctx, kept, gradients))
 
 
 def _saved(ctx: Context) -> tuple[Any, ...]:
@@ -150,11 +179,12 @@ def _inputs(how: How, each: Sequence[Any]) -> list[Any]:
     return found
 
 
-def _of_tensors(ctx: Context, gradients: Sequence[Tensor]) -> list[Tensor | None]:
+def _of_tensors(ctx: Context, kept: Kept, gradients: Sequence[Tensor]) -> list[Tensor | None]:
     """Return gradients by the tensors from those by the inputs."""
+    kept.check()
     found: list[Tensor | None] = []
-    for each, gradient in zip(_inputs(ctx.how, _saved(ctx)), gradients, strict=True):
-        if isinstance(each, Tensor):
+    for each, gradient in zip(kept.inputs, gradients, strict=True):
+        if each is None:
             found.append(gradient)
         else:
             start = 2 + len(found)

@@ -177,7 +177,7 @@ class LabelEmbedding(Criterion):
             self.narrow = nn.Linear(width, between, bias=False)
         self.second_head = nn.Linear(between or width, count)
         if rank is None:
-            _room.check_state(owner, count)
+            _room.check_state(owner, count, tables=2)
             self.embedding = nn.Parameter(self.init_scale * torch.eye(count))
         else:
             self.factor = nn.Parameter(torch.randn(count, rank))
@@ -197,16 +197,14 @@ class LabelEmbedding(Criterion):
         """Return the same by a kernel; mixed labels, and fixed ones that are compressed, have none."""
         if targets.is_soft(y) or (self.pretrained and self.rank is not None):
             return None
-        weights = self._weights(len(y))
+        made = None if self.pretrained else self._made(output)
+        weights = self._weights(len(y), isinstance(made, Product) and self.relu)
         if self.pretrained:
             two = weights.own, weights.spread
             return kernels.smoothed_cross_entropy(output, y, *two, self.fixed, self._rows, share)
         mean, y = self.reduction == "mean", y.clone()  # gradients go to the rows that were read, whatever becomes of y
         if self.hinge_total and mean and isinstance(share, Tensor):
             return None  # a sum of samples, of which shares do not tell the number
-
-        made = self._made(output)
-        weights = weights._replace(positive=isinstance(made, Product) and self.relu)
 
         def careful(output: Tensor, second: Tensor, logits: Tensor) -> Tensor:
             logits = logits.relu() if weights.positive else logits
@@ -236,12 +234,12 @@ class LabelEmbedding(Criterion):
             return self._second(features, output.dtype)
         return Layer(self._seen(features, output.dtype), head.weight, head.bias)
 
-    def _weights(self, samples: int) -> Weights:
+    def _weights(self, samples: int, positive: bool) -> Weights:
         beta, total = self.value("beta"), self.value("first_total")
         begun = not self.delay or int(self.calls_seen) >= self.delay
         own, spread = total * beta, total * ((1 - beta) * begun)
         hinge = float(samples) if self.hinge_total and self.reduction == "mean" else 1.0
-        options = self.value("temperature"), self.value("cap"), self.hinge, False, self.stop_targets
+        options = self.value("temperature"), self.value("cap"), self.hinge, positive, self.stop_targets
         return Weights(own, spread, hinge, *options, self.reduction == "mean")
 
     def _second(self, features: Tensor | None, dtype: torch.dtype) -> Tensor:

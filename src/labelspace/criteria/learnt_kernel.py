@@ -53,7 +53,7 @@ def _composed(
     else:  # what all classes have, once
         q = logits.whole().softmax(1)
         t = torch.embedding(torch.add(diagonal(q.shape[1], 1 - alpha, q.dtype), q, alpha=alpha), y)
-    if q.detach().amin().item() < TINY:
+    if alpha * q.detach().amin().item() < TINY:
         return None
     log_p, log_t = torch.log_softmax(output, 1), t.log()
     p, (first, second, third, fourth) = log_p.exp(), terms

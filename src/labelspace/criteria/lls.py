@@ -140,7 +140,7 @@ class LearnableSmoothing(Criterion):
             start[:, -1] = math.log(max(count - size - 1, 1))
             self.top_logits = nn.Parameter(start)
         else:
-            _room.check_state(owner, count)
+            _room.check_state(owner, count, tables=2)
             self.label_logits = nn.Parameter(_start(labels, count))
         return None
 
@@ -151,7 +151,7 @@ class LearnableSmoothing(Criterion):
             remedy = "It says how many classes of each row are kept."
             raise _checks.fail(owner, "top", "given with `prune_after`", None, remedy)
         size = min(_checks.whole(owner, "top", self.top, low=1), count - 1)
-        _room.check_state(owner, count)
+        _room.check_state(owner, count, tables=2)
         self.label_logits = nn.Parameter(_start(labels, count))
         self.register_buffer("epoch", torch.zeros((), dtype=torch.int64))
         # places in a row of Q: its own class, the near ones, and where the logit of all the rest lies

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from labelspace import _checks
+from labelspace import _checks, _room
 from labelspace._devices import IN_CACHE, may_look_at
 from labelspace.criteria import divergences, targets
 from labelspace.criteria.base import Common, Criterion, Example, Labels, Share, Term, Tuned
@@ -115,6 +115,7 @@ class AdaptiveLabels(Criterion):
         """Start labels at the identity, padded with zeros."""
         count, owner = self.count_classes(labels), type(self).__name__
         width = count if dim is None else _checks.whole(owner, "dim", dim, low=1)
+        _room.check_state(owner, count, tables=4, width=width)
         super().__init__(
             labels,
             **common,
@@ -167,10 +168,7 @@ class AdaptiveLabels(Criterion):
             return None
         self._warn_once(len(output))
         before, update, through = self._held("label_matrix"), self._is_due(), self.grad == "through"
-        few = fits(output, before)
-        y = (
-            torch.from_numpy(y.numpy().copy()) if few else y
-        )  # whatever becomes of the labels, gradients are those of the loss
+        y = y.clone()  # whatever becomes of the labels, gradients are those of the loss
 
         def careful(output: Tensor) -> Tensor:
             # from what was there at the time of the loss: by now the labels are committed and the step is another
@@ -179,7 +177,7 @@ class AdaptiveLabels(Criterion):
             labels = torch.where(update & (counts > 0), sums / counts.clamp_min(1), before.to(output.dtype))
             return self._nearness(output, y, labels).values
 
-        kernel = nearness_to_few if few else nearness
+        kernel = nearness_to_few if fits(output, before) else nearness
         loss, means = kernel(output, y, before, update, through, share, careful)
         if before.dtype is not output.dtype:  # sums have more digits than these means
             return loss

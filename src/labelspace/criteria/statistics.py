@@ -91,7 +91,8 @@ class Statistics(nn.Module):
     @property
     def sums(self) -> dict[str, Tensor]:
         """Return what was added up, of every batch."""
-        if self.waiting.count:
+        # compiled code adds to what is there: what waits comes later, and a number of samples would be compiled in
+        if not torch.compiler.is_compiling() and self.waiting.count:
             self._catch_up()
         found: dict[str, Tensor] = self.__dict__["sums"]
         return found
@@ -99,26 +100,30 @@ class Statistics(nn.Module):
     @sums.setter
     def sums(self, sums: dict[str, Tensor]) -> None:
         self.__dict__["sums"] = sums
+        self.waiting.count = 0  # in place of all that was observed
 
     def later(self, observe: Callable[[Tensor, Tensor], Observed], output: Tensor, y: Tensor) -> bool:
         """Keep a small batch until somebody asks for sums: they take no longer of ten than of one. False: too large."""
         waiting = self.waiting
-        if not waiting.fits(output):
-            if waiting.count:
-                self._catch_up()
-            if not waiting.room(output):
-                return False
-        if not waiting.count:
-            self._counts_alone()
-            self._observe = observe
-        waiting.put(output, y)
+        with waiting.lock:
+            if not waiting.fits(output):
+                if waiting.count:
+                    self._catch_up()
+                if not waiting.room(output):
+                    return False
+            if not waiting.count:
+                self._counts_alone()
+                self._observe = observe
+            waiting.put(output, y)
         return True
 
     def _catch_up(self) -> None:
-        observe, self._observe = self._observe, None
-        assert observe is not None
-        with torch.inference_mode(False), torch.no_grad():  # whoever asks
-            self.add(observe(*self.waiting.taken()), None)
+        with self.waiting.lock:
+            if not self.waiting.count:  # another thread was quicker
+                return
+            assert self._observe is not None
+            with torch.inference_mode(False), torch.no_grad():  # whoever asks
+                self.add(self._observe(*self.waiting.taken()), None)
 
     def _counts_alone(self) -> None:
         if self.saved or not self.alone:  # else left alone: a module takes long to write what it has

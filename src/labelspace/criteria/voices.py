@@ -115,7 +115,7 @@ class Still:
         gradient = parameter.grad
         if gradient is None or gradient.layout != torch.strided or type(gradient.detach()) is not Tensor:
             return self.stop()  # sharded or sparse: not what this can tell
-        place = gradient.detach().abs().argmax()  # stays where it is: no device is waited for
+        place = _of_large(gradient.detach())  # stays where it is: no device is waited for
         self.first = (parameter._version, place, torch.take(parameter.detach(), place))
         self.watched, self.rounds = id(parameter), self.loop.rounds
         return None
@@ -133,3 +133,12 @@ class Still:
         for handle in self.handles:
             handle.remove()
         self.handles = []
+
+
+def _of_large(gradient: Any) -> Any:
+    """Return where an entry lies that is not small, without as many numbers again."""
+    if gradient.ndim < 2:
+        return gradient.abs().argmax()
+    rows = gradient.flatten(1)
+    row = torch.linalg.vector_norm(rows, dim=1).argmax()
+    return row * rows.shape[1] + rows.index_select(0, row.reshape(1)).abs().argmax()

@@ -1,5 +1,6 @@
 """Small batches that wait to be looked at together: what is said of one batch is said of many in the same time."""
 
+import threading
 from typing import Any, final
 
 import numpy as np
@@ -21,6 +22,7 @@ class Waiting:
     def __init__(self) -> None:
         """Start with nothing."""
         self.count = 0  # samples that wait
+        self.lock = threading.RLock()
         self._outputs: NDArray[Any] = np.empty((0, 0), np.float32)
         self._labels: NDArray[np.int64] = np.empty(0, np.int64)
 
