@@ -334,13 +334,15 @@ class StatisticsModule(OptionsModule):
         return self.statistics.later(self.observe, rows.output, rows.y)
 
     def _observe_now(self, rows: Rows) -> None:
-        statistics, (output, y, valid, extras) = self.statistics, rows
+        statistics, (output, y, valid, extras) = self._modules["statistics"], rows  # a module looks long for one
+        assert isinstance(statistics, Statistics)
+        given, place = {}, None
         with torch.no_grad():
-            index = extras.get("index") if extras else None
-            place = None if index is None else index.long()
-            if place is not None and valid is not None:
-                place = torch.where(valid, place, -1)
-            given = {name: value.detach() for name, value in extras.items()}
+            if extras:
+                given = {name: value.detach() for name, value in extras.items()}
+                place = given["index"].long() if "index" in given else None
+                if place is not None and valid is not None:
+                    place = torch.where(valid, place, -1)
             statistics.add(self.observe(output.detach(), y.detach(), **given), place)
             if self.commit_every is not None:
                 self._commit_in_step(self.commit_every)
