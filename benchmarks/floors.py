@@ -20,8 +20,9 @@ from labelspace.analysis.timing import PLAIN, WIDTH, interleaved, summarised
 from labelspace.criteria import Criterion
 from labelspace.criteria.inputs import Product
 from labelspace.criteria.known import known
-from labelspace.criteria.maths import Maths, Wide
+from labelspace.criteria.maths import Maths
 from labelspace.criteria.products import product
+from labelspace.criteria.wide import Wide
 from results import HERE, keep_memory, write
 
 

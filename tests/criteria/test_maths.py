@@ -8,8 +8,10 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from labelspace.criteria import maths
-from labelspace.criteria.maths import Narrow, Wide, classes_of, log_of, log_sigmoid, sigmoid
+from labelspace.criteria import wide as large
+from labelspace.criteria.maths import classes_of, log_of, log_sigmoid, sigmoid
+from labelspace.criteria.narrow import Narrow
+from labelspace.criteria.wide import Wide
 
 
 def numbers(*shape: int) -> Tensor:
@@ -136,7 +138,7 @@ def test_softmax(classes: int, far: float, narrow: bool) -> None:
 def test_exponentials_are_the_same_with_numpys_vectors_and_without(
     vectors: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(maths, "_vectors", lambda kind: vectors)
+    monkeypatch.setattr(large, "_vectors", lambda kind: vectors)
     output = numbers(4, 40).float()
     found = Wide(slice(None), None).exp(output)
     assert_close(found, output.double().exp().float())
@@ -154,7 +156,7 @@ def test_labels_that_are_no_class_are_refused() -> None:
     classes_of(torch.tensor([], dtype=torch.int64), 5)
 
 
-@pytest.mark.parametrize("classes", [maths.LONG, 300_000])
+@pytest.mark.parametrize("classes", [large.LONG, 300_000])
 def test_sums_of_many_classes_keep_their_digits(classes: int) -> None:
     """Equal numbers are the worst: what each addition rounds away is always on the same side."""
     a = torch.full((2, classes), 0.1)

@@ -20,6 +20,7 @@ HELPERS = {
     "layout",
     "learnt_kernel",
     "maths",
+    "narrow",
     "nearness_few",
     "nearness_kernel",
     "options",
@@ -33,6 +34,7 @@ HELPERS = {
     "targets",
     "voices",
     "waiting",
+    "wide",
 }
 
 

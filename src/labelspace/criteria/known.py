@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from labelspace.criteria.inputs import Made
-from labelspace.criteria.maths import Narrow, Wide, classes_of
+from labelspace.criteria.maths import classes_of
+from labelspace.criteria.narrow import Narrow
 from labelspace.criteria.scratch import KINDS, LENT
 from labelspace.criteria.targets import Share
+from labelspace.criteria.wide import Wide
 
 if TYPE_CHECKING:
 

@@ -10,8 +10,9 @@ from torch import Tensor
 from labelspace.criteria import divergences
 from labelspace.criteria.inputs import Product, Table, is_shorter
 from labelspace.criteria.known import is_small, known
-from labelspace.criteria.maths import FAR, TINY, Array, Wide, diagonal, log_of
+from labelspace.criteria.maths import FAR, TINY, Array, diagonal, log_of
 from labelspace.criteria.targets import Share
+from labelspace.criteria.wide import Wide
 
 Logits = Tensor | Table | Product
 

@@ -15,7 +15,8 @@ from torch import Tensor
 
 from labelspace._devices import IN_CACHE
 from labelspace.criteria import divergences, known
-from labelspace.criteria.maths import Array, Narrow
+from labelspace.criteria.maths import Array
+from labelspace.criteria.narrow import Narrow
 from labelspace.criteria.nearness_kernel import ClassMeans
 
 MOST = 2**18  # numbers of a product of matrices up to which numpy takes one thread for it, and less time than torch

@@ -10,8 +10,9 @@ from torch import Tensor
 from labelspace._devices import IN_CACHE
 from labelspace.criteria import divergences
 from labelspace.criteria.known import known
-from labelspace.criteria.maths import Array, Wide
+from labelspace.criteria.maths import Array
 from labelspace.criteria.products import product
+from labelspace.criteria.wide import Wide
 
 
 class ClassMeans(NamedTuple):
