@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from labelspace.criteria import wide as large
-from labelspace.criteria.maths import classes_of, log_of, log_sigmoid, sigmoid
+from labelspace.criteria.maths import log_of, log_sigmoid, sigmoid
 from labelspace.criteria.narrow import Narrow
 from labelspace.criteria.wide import Wide
 
@@ -80,22 +79,6 @@ def test_numbers_made_of_others(classes: int) -> None:
         assert_close(of(own), numbers(4, classes))  # what was given is as it was
 
 
-def test_what_large_batches_alone_are_asked_for() -> None:
-    z, b = numbers(4, 40), numbers(4, 40) + 1
-    wide, into = Wide(slice(None), None), torch.empty(4, 40, dtype=torch.float64)
-    assert_close(wide.probabilities(z), z.softmax(dim=1))
-    assert wide.probabilities(z, into) is into
-    assert_close(into, z.softmax(dim=1))
-    assert_close(wide.difference(z, b), z - b)
-    assert_close(wide.difference(z, b, 0.3), z - 0.3 * b)
-    assert wide.times_(z, 2.5, into) is into
-    assert_close(into, 2.5 * z)
-    for weight in (0.0, 1.0, -0.5):
-        for times in (1.0, -1.0, 0.3):
-            assert_close(wide.blend(z, weight, z, b, times, into), weight * z + times * z * b)
-    assert_close(z, numbers(4, 40))  # what was given is as it was
-
-
 @pytest.mark.parametrize("classes", [5, 40])
 def test_products_of_every_sample(classes: int) -> None:
     b, c = numbers(4, classes) + 1, numbers(4, classes) - 1
@@ -132,32 +115,3 @@ def test_softmax(classes: int, far: float, narrow: bool) -> None:
     assert_close(shifted - total.log(), exact.float())
     assert_close(e / total, exact.exp().float(), rtol=1e-5, atol=1e-7)
     assert_close(top + shifted, output)
-
-
-@pytest.mark.parametrize("vectors", [True, False])
-def test_exponentials_are_the_same_with_numpys_vectors_and_without(
-    vectors: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(large, "_vectors", lambda kind: vectors)
-    output = numbers(4, 40).float()
-    found = Wide(slice(None), None).exp(output)
-    assert_close(found, output.double().exp().float())
-
-
-def test_labels_that_are_no_class_are_refused() -> None:
-    output = numbers(2, 5)
-    for wrong in (-1, -100, 5):
-        y = torch.tensor([0, wrong])
-        with pytest.raises(IndexError, match="no class"):
-            Narrow(output, y)
-        with pytest.raises(IndexError, match="no class"):
-            classes_of(y, 5)
-    classes_of(torch.tensor([0, 4]), 5)
-    classes_of(torch.tensor([], dtype=torch.int64), 5)
-
-
-@pytest.mark.parametrize("classes", [large.LONG, 300_000])
-def test_sums_of_many_classes_keep_their_digits(classes: int) -> None:
-    """Equal numbers are the worst: what each addition rounds away is always on the same side."""
-    a = torch.full((2, classes), 0.1)
-    assert_close(torch.from_numpy(Wide(slice(None), None).sum(a)).double(), a.double().sum(1, True), rtol=2e-6, atol=0)

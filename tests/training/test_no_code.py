@@ -179,7 +179,9 @@ def test_a_network_of_any_size_is_compared_before_memory_is_taken(run: Path) -> 
     found = Run.load(run)
     for values in ({"model": "mlp-900000-900000"}, {"method": "lwal", "method_options": {"dim": 10**10}}):
         config = found.config.model_copy(update=values)
-        with pytest.raises(ValueError, match="weights fit .* as they are built here. Got .* in the file"):
+        with pytest.raises(
+            ValueError, match="weights fit .* as they are built here. Got .* (in the file|half of the free memory)"
+        ):
             Run(**{**vars(found), "config": config}).learner()
 
 
