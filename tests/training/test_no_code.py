@@ -177,11 +177,10 @@ def test_weights_and_pretrained_are_passed_over_when_a_model_is_built_again(tmp_
 
 def test_a_network_of_any_size_is_compared_before_memory_is_taken(run: Path) -> None:
     found = Run.load(run)
+    text = "weights fit .* as they are built here. Got .* (in the file|half of the free memory)"
     for values in ({"model": "mlp-900000-900000"}, {"method": "lwal", "method_options": {"dim": 10**10}}):
         config = found.config.model_copy(update=values)
-        with pytest.raises(
-            ValueError, match="weights fit .* as they are built here. Got .* (in the file|half of the free memory)"
-        ):
+        with pytest.raises(ValueError, match=text):
             Run(**{**vars(found), "config": config}).learner()
 
 
